@@ -156,11 +156,14 @@ test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreS
 .PHONY: test-web
 test-web: tofu ## Test the web page in Chromium (as root on Debian it installs it)
 	@tools/ensure-browser
+	@tools/ensure-axe
 	$(TEST) -timeout 20m $(TESTFLAGS) ./test/web
 
 .PHONY: screenshots
 screenshots: tofu ## Write the pictures of the web page that docs and README show
+	@mkdir -p docs/pictures
 	@tools/ensure-browser
+	@tools/ensure-axe
 	$(TEST) -count=1 -timeout 20m ./test/web -screenshots $(abspath docs/pictures)
 
 # The node, the images and the release of the chart are left running for the next tests: "make node-down" ends them.

@@ -65,6 +65,9 @@ func LogKubernetes(log *slog.Logger) {
 // RunController runs the controllers and the local executor on an API until ctx ends. The API must
 // serve the kind. RunController refuses to start if a tofu-controller is alive there.
 func RunController(ctx context.Context, opts ControllerOptions) error {
+	if err := opts.Web.check(); err != nil {
+		return err
+	}
 	if err := checkAddress("--content-address", opts.ContentAddress, opts.AllowNonLoopback, opts.Log); err != nil {
 		return err
 	}
@@ -179,17 +182,19 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 	if opts.HTTPAddress != "" {
 		var h hooks
 		h.engine.Store(e)
-		var late latePage
+		late := latePage{off: !opts.Web.Serve}
 		web, listener, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(15), func() string { return health.unready(ctx) }, &late, &h, opts.Log)
 		if err != nil {
 			return err
 		}
-		page, err := e.openWeb(opts.Config, listener.Addr().String())
-		if err != nil {
-			return err
-		}
-		late.Store(page)
 		defer web.Close() //nolint:errcheck // the process ends
+		if opts.Web.Serve {
+			page, err := e.openWeb(opts.Config, listener.Addr().String(), opts.Web.AllowMasters)
+			if err != nil {
+				return err
+			}
+			late.Store(page)
+		}
 	}
 	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		return opts.watchLatecomers(ctx, direct, e.sourceKinds, latecomerCheck)

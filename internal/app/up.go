@@ -60,6 +60,9 @@ type Addresses struct {
 // Up runs Yuba on its embedded control plane until ctx ends. It restarts itself after a restored
 // backup.
 func Up(ctx context.Context, opts UpOptions) error {
+	if err := opts.Web.check(); err != nil {
+		return err
+	}
 	for name, address := range map[string]string{"--api-address": opts.APIAddress, "--http-address": opts.HTTPAddress, "--registry-address": opts.Registry.listens()} {
 		if address == "" {
 			continue
@@ -223,7 +226,7 @@ func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t
 		close(h.restored)
 		return nil
 	}
-	page, err := h.engine.openWeb(h.plane.RESTConfig(), webAddress)
+	page, err := h.engine.openWeb(h.plane.RESTConfig(), webAddress, true)
 	if err != nil {
 		return err
 	}

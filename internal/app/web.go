@@ -28,6 +28,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 	"github.com/yuba-dev/yuba/internal/web"
 	"github.com/yuba-dev/yuba/internal/web/access"
+	"github.com/yuba-dev/yuba/internal/web/login"
+	"github.com/yuba-dev/yuba/internal/web/login/provider"
 )
 
 // answerTime limits a request for pages and webhooks. A webhook waits for its turn, its body and
@@ -42,6 +44,32 @@ type WebOptions struct {
 	// SessionLifetime is how long a login lasts. Anonymous lets people read without one.
 	SessionLifetime time.Duration
 	Anonymous       bool
+	// Serve serves the page, and AllowMasters acts as members of system:masters. Both are for
+	// controllers; a server with an API of its own does both.
+	Serve, AllowMasters bool
+	// OIDC is an identity provider; without an issuer there is none.
+	OIDC provider.Options
+}
+
+// check refuses options that cannot work, before anything has started.
+func (o WebOptions) check() error {
+	if _, err := o.address(); err != nil {
+		return err
+	}
+	_, err := o.provider()
+	return err
+}
+
+// provider returns the identity provider; nil if there is none.
+func (o WebOptions) provider() (login.Provider, error) {
+	switch {
+	case o.OIDC.Issuer != "":
+		o.OIDC.Now = time.Now
+		return provider.New(o.OIDC)
+	case o.OIDC.ClientID != "" || o.OIDC.ClientSecretFile != "":
+		return nil, errors.New("--web-oidc-client-id and --web-oidc-client-secret-file need --web-oidc-issuer: the URL of the identity provider")
+	}
+	return nil, nil
 }
 
 // address returns where people reach the page; nil for where it listens.
@@ -53,12 +81,20 @@ func (o WebOptions) address() (*url.URL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--web-url %s: %w", o.URL, err)
 	}
+	if u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" {
+		return nil, fmt.Errorf("--web-url %s: expected https://HOST without a path", o.URL)
+	}
 	return u, nil
 }
 
-// openWeb assembles the page on an API. It works once the manager has started.
-func (e *engine) openWeb(config *rest.Config, address string) (*web.Web, error) {
+// openWeb assembles the page on an API. It works once the manager has started. It acts as members of
+// system:masters if masters is true.
+func (e *engine) openWeb(config *rest.Config, address string, masters bool) (*web.Web, error) {
 	public, err := e.opts.Web.address()
+	if err != nil {
+		return nil, err
+	}
+	identities, err := e.opts.Web.provider()
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +108,7 @@ func (e *engine) openWeb(config *rest.Config, address string) (*web.Web, error) 
 		return nil, err
 	}
 	page, err := web.New(web.Options{SessionKey: key, Config: config, Objects: objects, Cache: e.manager.GetCache(), URL: public, Address: address, Namespace: webNamespace,
-		SessionLifetime: e.opts.Web.SessionLifetime, Anonymous: e.opts.Web.Anonymous, Version: e.opts.Version, Now: time.Now, Log: e.opts.Log.With("component", "web")})
+		SessionLifetime: e.opts.Web.SessionLifetime, Anonymous: e.opts.Web.Anonymous, Masters: masters, Provider: identities, Version: e.opts.Version, Now: time.Now, Log: e.opts.Log.With("component", "web")})
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +139,19 @@ func (e *engine) sessionKey() ([]byte, error) {
 // webNamespace is where sessions of the page are kept.
 const webNamespace = content.ConfigMapNamespace
 
-// latePage serves the page once there is one.
-type latePage struct{ atomic.Pointer[web.Web] }
+// latePage serves the page once there is one. It never will be if off is true.
+type latePage struct {
+	atomic.Pointer[web.Web]
+	off bool
+}
 
 // ServeHTTP implements http.Handler.
 func (p *latePage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	page := p.Load()
+	if page == nil && p.off {
+		http.Error(w, "This server has no web page. Start it with --web: the chart's value is web.enabled", http.StatusNotFound)
+		return
+	}
 	if page == nil {
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "Yuba is starting. Load this page again in a moment", http.StatusServiceUnavailable)

@@ -82,7 +82,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	t.Helper()
 	w := &world{T: t, clock: &clock{}}
 	o := Options{Config: apitest.API(t).RESTConfig(), Objects: apitest.Client(t), Cache: watchedObjects(t), Namespace: apitest.Namespace(t),
-		SessionKey: testKey, SessionLifetime: time.Hour, Version: "test", Now: w.clock.now, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+		SessionKey: testKey, SessionLifetime: time.Hour, Masters: true, Version: "test", Now: w.clock.now, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	for _, c := range change {
 		c(&o)
 	}

@@ -58,9 +58,12 @@ type Options struct {
 	// SessionLifetime is how long a session lasts. Anonymous lets people read without a login.
 	SessionLifetime time.Duration
 	Anonymous       bool
-	Version         string
-	Now             func() time.Time
-	Log             *slog.Logger
+	// Masters lets members of system:masters log in. Provider logs people in; nil for none.
+	Masters  bool
+	Provider login.Provider
+	Version  string
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Web is the page.
@@ -87,7 +90,8 @@ var sections = []site.Section{
 // New assembles the page.
 func New(o Options) (*Web, error) {
 	logins, err := login.New(login.Options{
-		Objects: o.Objects, Namespace: o.Namespace, Key: o.SessionKey, Cookie: cookieOf(o), Lifetime: o.SessionLifetime, Anonymous: o.Anonymous, Now: o.Now, Log: o.Log,
+		Objects: o.Objects, Namespace: o.Namespace, Key: o.SessionKey, Cookie: cookieOf(o), Lifetime: o.SessionLifetime, Anonymous: o.Anonymous,
+		Masters: o.Masters, Provider: o.Provider, URL: o.URL, Now: o.Now, Log: o.Log,
 	})
 	if err != nil {
 		return nil, err

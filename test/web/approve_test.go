@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -49,7 +51,12 @@ func (s *server) settles(t *testing.T, namespace, name string, as func(*infrav1.
 
 // A plan that is approved by keyboard alone is applied by tofu, and leaves the inbox by itself.
 func TestAPlanIsApprovedByKeyboard(t *testing.T) {
-	s, namespace := common(t)
+	// The names are in the pictures.
+	const namespace = "shop"
+	s := ownServer(t)
+	if err := s.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		t.Fatal(err)
+	}
 	s.waits(t, namespace, "greeting", greeting)
 	b := newTab(t, s)
 	b.login()
@@ -65,7 +72,7 @@ func TestAPlanIsApprovedByKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("s"))
 	b.sees("h1", "Stacks")
 	b.sees("#stack-"+namespace+"\\.greeting", "ready")
-
+	b.picture("stacks")
 }
 
 // Who has not logged in sees nothing, and comes back to the page that they asked for.

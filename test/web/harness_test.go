@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -176,9 +177,10 @@ type tab struct {
 
 // newTab opens a tab. The test fails if the browser reports a problem in it that the test does not
 // expect.
-func newTab(t *testing.T, s *server) *tab {
+func newTab(t *testing.T, s *server, more ...chromedp.ExecAllocatorOption) *tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1280, 900))
+	options = append(options, more...)
 	allocator, closeAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	ctx, stop := context.WithTimeout(ctx, 2*patience)
@@ -214,6 +216,13 @@ func (b *tab) listen(event any) {
 	case *page.EventJavascriptDialogOpening:
 		b.problems = append(b.problems, "a dialog of the browser: "+e.Message)
 	}
+}
+
+// reported reports whether the browser has reported a problem that contains a text.
+func (b *tab) reported(text string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.problems, func(problem string) bool { return strings.Contains(problem, text) })
 }
 
 // expect takes the reported problems that contain a text, and fails if there is none.
@@ -291,19 +300,6 @@ func (b *tab) path() string {
 		b.Fatal(err)
 	}
 	return u.Path
-}
-
-// picture writes a picture of the whole page.
-func (b *tab) picture(name string) {
-	b.Helper()
-	if *screenshots == "" {
-		return
-	}
-	var png []byte
-	b.do(chromedp.FullScreenshot(&png, 100))
-	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), png, 0o644); err != nil {
-		b.Fatal(err)
-	}
 }
 
 // program writes a small program and returns its directory.

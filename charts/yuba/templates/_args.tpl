@@ -45,12 +45,17 @@
 {{- end }}
 {{- if .Values.sources.enabled }}
 - --gitops
-- --http-address=0.0.0.0:7080
 {{- with .Values.sources.identities }}
 - --source-identities={{ join "," . }}
 {{- end }}
 {{- else if .Values.eventsAddress }}
 - --events-addr={{ .Values.eventsAddress }}
+{{- end }}
+{{- if include "yuba.http" . }}
+- --http-address=0.0.0.0:7080
+{{- end }}
+{{- if .Values.web.enabled }}
+{{- include "yuba.args.web" . }}
 {{- end }}
 {{- if .Values.registry.enabled }}
 - --registry-address=0.0.0.0:7447
@@ -84,6 +89,44 @@
 {{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{- /* The arguments of the web page. */ -}}
+{{- define "yuba.args.web" }}
+- --web
+- --web-session={{ .Values.web.session }}
+{{- with .Values.web.url }}
+- --web-url={{ . }}
+{{- end }}
+{{- if .Values.web.anonymous }}
+- --web-anonymous
+{{- end }}
+{{- if .Values.web.allowMasters }}
+- --web-allow-masters
+{{- end }}
+{{- with .Values.web.oidc }}
+{{- if .issuer }}
+- --web-oidc-issuer={{ .issuer }}
+- {{ printf "--web-oidc-client-id=%s" .clientID | quote }}
+{{- if .clientSecret }}
+- --web-oidc-client-secret-file=/etc/yuba/oidc/client-secret
+{{- end }}
+- {{ printf "--web-oidc-scopes=%s" (join "," .scopes) | quote }}
+- {{ printf "--web-oidc-username-claim=%s" .usernameClaim | quote }}
+{{- with .usernamePrefix }}
+- {{ printf "--web-oidc-username-prefix=%s" . | quote }}
+{{- end }}
+{{- with .groupsClaim }}
+- {{ printf "--web-oidc-groups-claim=%s" . | quote }}
+{{- end }}
+{{- with .groupsPrefix }}
+- {{ printf "--web-oidc-groups-prefix=%s" . | quote }}
+{{- end }}
+{{- if .caConfigMap }}
+- --web-oidc-ca-file=/etc/yuba/oidc-ca/ca.crt
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 

@@ -6,8 +6,14 @@
 {{- if and (gt (int .Values.replicaCount) 1) (not .Values.blob.url) }}
 {{- fail "replicaCount above 1 needs blob.url: replicas share archives, logs and plans in a bucket. Set blob.url, or replicaCount=1" }}
 {{- end }}
-{{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not .Values.sources.enabled) }}
-{{- fail "ingress and httpRoute need sources.enabled: only Yuba's own sources have webhooks. With Flux, expose its notification-controller" }}
+{{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not (include "yuba.http" .)) }}
+{{- fail "ingress and httpRoute need web.enabled or sources.enabled: they lead to the web page, and to the webhooks of Yuba's own sources. With Flux, expose its notification-controller" }}
+{{- end }}
+{{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) .Values.web.enabled (not .Values.web.url) }}
+{{- fail "an Ingress or a route to the web page needs web.url: the page answers only to its own name, such as https://yuba.example.com" }}
+{{- end }}
+{{- if and .Values.web.oidc.issuer (not .Values.web.oidc.clientID) }}
+{{- fail "web.oidc.issuer needs web.oidc.clientID" }}
 {{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
 {{- fail "metrics.serviceMonitor.enabled needs metrics.enabled=true" }}

@@ -91,6 +91,11 @@ app.kubernetes.io/name: yuba-runner
 app.kubernetes.io/managed-by: yuba
 {{- end }}
 
+{{- /* Whether the port for browsers and webhooks is served. */ -}}
+{{- define "yuba.http" -}}
+{{- if or .Values.sources.enabled .Values.web.enabled }}true{{ end }}
+{{- end }}
+
 {{- /* Whether the data directory is on a volume. */ -}}
 {{- define "yuba.hasVolume" -}}
 {{- if and .Values.persistence.enabled (not .Values.blob.url) }}true{{ end }}

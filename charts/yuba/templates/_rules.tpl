@@ -140,4 +140,15 @@
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [list]
+{{- if .Values.web.enabled }}
+# The web page reads and does everything as the person who asks. Only the API server says what they may.
+- apiGroups: [""]
+  resources: [users, groups, serviceaccounts]
+  verbs: [impersonate]
+# Their UID, and what else the API server knows of them. Roles cannot name all keys of userextras, and nothing else in
+# this group can be impersonated.
+- apiGroups: [authentication.k8s.io]
+  resources: ["*"]
+  verbs: [impersonate]
+{{- end }}
 {{- end }}

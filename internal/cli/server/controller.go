@@ -39,6 +39,8 @@ Kustomizations of an active Flux, alone.`,
 	flags.StringSliceVar(&o.Namespaces, "namespaces", nil, "work only on the objects of these namespaces (default all); can be repeated")
 	flags.BoolVar(&o.VolatileBlobs, "volatile-blobs", false, "start even if the archives, logs, plans and state versions in the data directory are lost")
 	flags.StringVar(&o.HTTPAddress, "http-address", "", "listen address for browsers and webhooks (default none)")
+	flags.BoolVar(&o.Web.Serve, "web", false, "also serve the web page at --http-address; needs the right to impersonate users")
+	flags.BoolVar(&o.Web.AllowMasters, "web-allow-masters", false, "let members of the group system:masters, whom no role limits, use the web page")
 	flags.StringVar(&o.HealthAddress, "health-address", "", "listen address for the probes /livez and /readyz (default none)")
 	flags.BoolVar(&o.GitOps, "gitops", false, "also run Yuba's controllers of sources, Kustomizations and notifications, unless Flux is running there")
 	addPodFlags(cmd)
@@ -53,6 +55,9 @@ Kustomizations of an active Flux, alone.`,
 		o.AdvertiseAddress = cmp.Or(o.AdvertiseAddress, os.Getenv("POD_IP"))
 		if err := completeService(cmd, &o); err != nil {
 			return err
+		}
+		if o.Web.Serve && o.HTTPAddress == "" {
+			return ui.UsageErrorf(cmd, "--web: want --http-address, too, such as 127.0.0.1:7080")
 		}
 		if err := completePods(cmd, &o); err != nil {
 			return err

@@ -168,9 +168,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.DurationVar(&o.ProviderStoreUnused, "provider-store-unused", providerstore.DefaultLimits().Unused, "how long the provider store keeps a provider that no stack uses")
 	flags.StringVar(&o.BlobURL, "blob-url", "", "where to store archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
 	addRegistryFlags(flags, &o.Registry)
-	flags.StringVar(&o.Web.URL, "web-url", "", "the address under which people reach the web page, such as https://yuba.example.com (default where it listens)")
-	flags.DurationVar(&o.Web.SessionLifetime, "web-session", 7*24*time.Hour, "how long a login to the web page lasts")
-	flags.BoolVar(&o.Web.Anonymous, "web-anonymous", false, "let people read the web page without a login, with the rights that user yuba:web-anonymous has")
+	addWebFlags(flags, &o.Web)
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "maximum number of concurrent runs (default one for each core)")
 	flags.IntVar(&o.NamespaceConcurrency, "namespace-concurrency", 0, "maximum number of concurrent runs of one namespace (default unlimited)")
 	flags.StringSliceVar(&o.SQLiteSources, "sqlite-sources", nil, "a directory whose SQLite files tenant registries may read (default none); can be repeated")
@@ -247,6 +245,9 @@ func completeServer(a *session.App, cmd *cobra.Command, o *server.Common) error 
 	}
 	if err := completeEnvPrefixes(cmd, o); err != nil {
 		return err
+	}
+	if o.Web.SessionLifetime <= 0 {
+		return ui.UsageErrorf(cmd, "--web-session %s: want a time above 0, such as 12h", o.Web.SessionLifetime)
 	}
 	if err := completeNetwork(cmd, o); err != nil {
 		return err

@@ -5,6 +5,7 @@ package content
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -21,7 +22,7 @@ type WebLink struct {
 // webLink makes a link to the page for the user whom the API server has authenticated.
 func (h *Handler) webLink(w http.ResponseWriter, r *http.Request) error {
 	if h.WebLink == nil {
-		return notFound("this server has no page: start it with --http-address")
+		return notFound("this server has no page: start it with --web and --http-address (the chart's value web.enabled)")
 	}
 	info, ok := request.UserFrom(r.Context())
 	if !ok || info.GetName() == "" {
@@ -36,6 +37,10 @@ func (h *Handler) webLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	url, err := h.WebLink(who)
 	if err != nil {
+		var known apierrors.APIStatus
+		if errors.As(err, &known) {
+			return err
+		}
 		return apierrors.NewTooManyRequests(err.Error(), 60)
 	}
 	return writeJSON(w, WebLink{URL: url})

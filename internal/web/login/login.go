@@ -19,6 +19,8 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/kit/listener"
@@ -38,8 +40,13 @@ type Options struct {
 	Lifetime time.Duration
 	// Anonymous lets people read without a login.
 	Anonymous bool
-	Now       func() time.Time
-	Log       *slog.Logger
+	// Masters lets members of system:masters log in, whom no role limits.
+	Masters bool
+	// Provider logs people in; nil for none. URL is where people reach the page; nil for where it listens.
+	Provider Provider
+	URL      *url.URL
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Logins logs people in and out.
@@ -50,6 +57,9 @@ type Logins struct {
 	links    *links
 	attempts *attempts
 }
+
+// mastersGroup is the group that may do everything.
+const mastersGroup = "system:masters"
 
 // keyPerson is the session's only value.
 const keyPerson = "person"
@@ -110,16 +120,29 @@ func (l *Logins) stored(r *http.Request) (p access.Person, ok bool, err error) {
 	if text == "" || json.Unmarshal([]byte(text), &p) != nil {
 		return access.Person{}, false, nil
 	}
-	return p, p.Name != "", nil
+	return p, p.Name != "" && l.admits(p) == nil, nil
 }
 
 // Link returns the path of a link that logs a person in once.
 func (l *Logins) Link(p access.Person) (string, error) {
+	if err := l.admits(p); err != nil {
+		return "", apierrors.NewForbidden(schema.GroupResource{Group: "content.yuba.dev", Resource: "weblinks"}, "", err)
+	}
 	code, err := l.links.make(p)
 	if err != nil {
 		return "", err
 	}
 	return "/login/link?code=" + url.QueryEscape(code), nil
+}
+
+// admits refuses people as whom this server does not act. In a cluster it could otherwise do anything
+// as a member of system:masters, whom no role limits and no audit policy usually looks at.
+func (l *Logins) admits(p access.Person) error {
+	if l.Masters || !slices.Contains(p.Groups, mastersGroup) {
+		return nil
+	}
+	return fmt.Errorf("%s is in the group %s, which no role limits, and the page of this server does not act as its members. "+
+		"Use a kubeconfig or token whose user has roles, or have the server started with --web-allow-masters", p.Name, mastersGroup)
 }
 
 // UseLink logs in whose link it is.
@@ -163,6 +186,9 @@ func (l *Logins) UseToken(r *http.Request, token string) error {
 func (l *Logins) begin(r *http.Request, p access.Person, ends time.Time) error {
 	if p.Name == "" {
 		return errors.New("the API did not say who you are")
+	}
+	if err := l.admits(p); err != nil {
+		return err
 	}
 	data, err := json.Marshal(p)
 	if err != nil {

@@ -28,14 +28,21 @@ type shown struct {
 	At       bool
 	// Problem says why the last attempt failed.
 	Problem string
+	// Provider is the host of the identity provider, Begin the address that leads there; empty for none.
+	Provider, Begin string
 }
 
-// Routes serves the pages of logins: GET and POST /login, /login/link, and POST /logout.
-func (l *Logins) Routes(mux interface {
+type router interface {
 	HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request))
-}, edition string) {
+}
+
+// Routes serves the pages of logins: GET and POST /login, /login/link, /login/oidc, and POST /logout.
+func (l *Logins) Routes(mux router, edition string) {
 	show := func(w http.ResponseWriter, code int, s shown) {
 		s.Edition = edition
+		if l.Provider != nil {
+			s.Provider, s.Begin = l.Provider.Host(), providerPath+"?to="+url.QueryEscape(s.To)
+		}
 		var buffer bytes.Buffer
 		if err := page.Execute(&buffer, s); err != nil {
 			l.Log.Error("the page of logins could not be drawn", "error", err)
@@ -79,6 +86,9 @@ func (l *Logins) Routes(mux interface {
 		}
 		http.Redirect(w, r, again.To, http.StatusSeeOther)
 	}
+	if l.Provider != nil {
+		l.providerRoutes(mux, show, attempt)
+	}
 	const maxForm = 64 << 10
 	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -100,7 +110,7 @@ func (l *Logins) Routes(mux interface {
 }
 
 func sentence(err error) string {
-	text := err.Error()
+	text := says(err)
 	if errors.Is(err, errNoLink) {
 		text += ". Make another one with \"yuba web\""
 	}
