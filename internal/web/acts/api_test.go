@@ -34,6 +34,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/inbox"
 	"github.com/yuba-dev/yuba/internal/web/live"
 	"github.com/yuba-dev/yuba/internal/web/site"
+	"github.com/yuba-dev/yuba/internal/web/stack"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -63,6 +64,7 @@ func newOffice(t *testing.T) *office {
 	if err := fleet.Add(s, watched); err != nil {
 		t.Fatal(err)
 	}
+	stack.Add(s, watched)
 	o.site = s
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)

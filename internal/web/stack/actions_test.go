@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,10 +27,10 @@ func TestOnlyThePlanThatWasSeenIsApproved(t *testing.T) {
 		plan  string
 	}{
 		"the plan":                      {[]string{"plan", "plan-main-1", "digest", digest}, "plan-main-1", http.StatusOK, "is approved and will be applied", "plan-main-1"},
-		"another plan is pending":       {[]string{"plan", "plan-main-1", "digest", digest}, "plan-main-1-2", http.StatusConflict, "plan plan-main-1 is not pending any more; plan-main-1-2 is", ""},
+		"another plan is pending":       {[]string{"plan", "plan-main-1", "digest", digest}, "plan-main-1-2", http.StatusConflict, "You saw plan-main-1, and now plan-main-1-2 is pending", ""},
 		"the same plan has other bytes": {[]string{"plan", "plan-main-1", "digest", "sha256:bb"}, "plan-main-1", http.StatusConflict, "has other bytes than those that you saw", ""},
-		"no plan is pending":            {[]string{"plan", "plan-main-1", "digest", digest}, "", http.StatusConflict, "Nothing was approved: no plan waits for approval.", ""},
-		"the form is empty":             {nil, "plan-main-1", http.StatusBadRequest, "the form names no plan", ""},
+		"no plan is pending":            {[]string{"plan", "plan-main-1", "digest", digest}, "", http.StatusConflict, "no plan waits for approval.", ""},
+		"the form is empty":             {nil, "plan-main-1", http.StatusBadRequest, "the form does not name the plan of", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := newWorld(t)
@@ -46,14 +47,22 @@ func TestTwoPeopleWhoApproveAtOnceApproveOnePlan(t *testing.T) {
 	w := newWorld(t)
 	w.waits("plan-main-1")
 	var both sync.WaitGroup
+	var done atomic.Int32
 	for range 2 {
 		both.Go(func() {
-			if code, said := w.does("root", "approve", "plan", "plan-main-1", "digest", digest); code != http.StatusOK {
+			code, said := w.does("root", "approve", "plan", "plan-main-1", "digest", digest)
+			switch {
+			case code == http.StatusOK:
+				done.Add(1)
+			case code != http.StatusConflict || !strings.Contains(said, "root has approved it"):
 				t.Errorf("%d %s", code, said)
 			}
 		})
 	}
 	both.Wait()
+	if done.Load() != 1 {
+		t.Errorf("%d of two approved", done.Load())
+	}
 	if got := w.now().Spec.ApprovePlan; got != "plan-main-1" {
 		t.Error(got)
 	}
