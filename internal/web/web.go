@@ -131,6 +131,8 @@ func New(o Options) (*Web, error) {
 	// Assets need no session.
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", assets.Handler(edition))
+	// Browsers ask for it where a response names no icon.
+	mux.Handle("GET /favicon.ico", http.RedirectHandler("/assets/yuba.svg", http.StatusMovedPermanently))
 	mux.Handle("/", logins.Within(pages))
 	guard, err := newGuard(o)
 	if err != nil {

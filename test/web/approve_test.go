@@ -4,6 +4,7 @@
 package web
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -21,7 +22,8 @@ output "greeting" { value = terraform_data.greeting.output }`
 // waits deploys a program whose plan waits for approval.
 func (s *server) waits(t *testing.T, namespace, name, hcl string) {
 	t.Helper()
-	s.deploy(t, namespace, name, hcl)
+	// Plans with equal changes would be one row of the inbox.
+	s.deploy(t, namespace, name, fmt.Sprintf("%s\noutput \"whose\" { value = %q }\n", hcl, namespace+"/"+name))
 	s.settles(t, namespace, name, func(stack *infrav1.Terraform) bool { return stack.AwaitsApproval() })
 }
 

@@ -68,11 +68,12 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 	b.login()
 	for _, path := range []string{"/", "/stacks", "/stacks?q=" + `%3Cscript%3Ewindow.pwned=3%3C/script%3E%22onfocus=%22window.pwned=4`} {
 		b.open(path)
-		if !strings.Contains(path, "?") {
-			b.sees("tr", "<script>window.pwned=1</script>")
+		if path == "/" { // the list of stacks shows first lines only
+			b.do(chromedp.Evaluate("document.querySelectorAll('main details').forEach((d) => { d.open = true; })", nil))
+			b.sees("main", "<script>window.pwned=1</script>")
 		}
 		var pwned, backwards bool
-		b.do(chromedp.Evaluate("window.pwned !== undefined || document.querySelector('td script, td img, [onerror], [onfocus]') !== null", &pwned),
+		b.do(chromedp.Evaluate("window.pwned !== undefined || document.querySelector('main script, main img, [onerror], [onfocus]') !== null", &pwned),
 			chromedp.Evaluate(`/[\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText)`, &backwards))
 		if pwned {
 			t.Errorf("%s: text became markup: %s", path, b.text("body"))

@@ -126,13 +126,13 @@ func (d *differ) change(c *ResourceChange, indent string) {
 }
 
 // headline describes the change in a sentence.
-func (r painter) headline(c *ResourceChange, drifted bool) string {
+func (p painter) headline(c *ResourceChange, drifted bool) string {
 	address := diagnostic.Printable(c.Address)
 	if c.Deposed != "" {
 		address += " (deposed object " + diagnostic.Printable(c.Deposed) + ")"
 	}
 	what := map[Action]string{
-		Create: "will be created", Update: "will be updated in place", Delete: "will be " + r.paint("destroyed", boldCode+redCode),
+		Create: "will be created", Update: "will be updated in place", Delete: "will be " + p.paint("destroyed", boldCode+redCode),
 		Read: "will be read during the apply", Forget: "will be forgotten and not destroyed", NoOp: "is unchanged",
 	}[c.Action]
 	switch {
@@ -141,17 +141,17 @@ func (r painter) headline(c *ResourceChange, drifted bool) string {
 	case drifted:
 		what = "has changed"
 	case c.Action == Replace && strings.HasSuffix(c.Reason, "tainted"):
-		what = "is tainted and must be " + r.paint("replaced", boldCode+redCode)
+		what = "is tainted and must be " + p.paint("replaced", boldCode+redCode)
 	case c.Action == Replace && strings.HasSuffix(c.Reason, "by_request"):
-		what = "will be " + r.paint("replaced", boldCode+redCode) + ", as requested"
+		what = "will be " + p.paint("replaced", boldCode+redCode) + ", as requested"
 	case c.Action == Replace:
-		what = "must be " + r.paint("replaced", boldCode+redCode)
+		what = "must be " + p.paint("replaced", boldCode+redCode)
 	case c.Action == NoOp && c.Previous != "":
-		return r.paint(diagnostic.Printable(c.Previous), boldCode) + " has moved to " + r.paint(address, boldCode)
+		return p.paint(diagnostic.Printable(c.Previous), boldCode) + " has moved to " + p.paint(address, boldCode)
 	case c.Action == NoOp && c.Imports:
 		what = "will be imported"
 	}
-	return r.paint(address, boldCode) + " " + what
+	return p.paint(address, boldCode) + " " + what
 }
 
 // reasons describe why tofu deletes, reads or replaces something.

@@ -90,20 +90,6 @@ func refused(what string, err error) error {
 	return site.Conflict(fmt.Sprintf("%s: %s.", what, strings.TrimSuffix(why.Says, ".")), "Look at the stack again.")
 }
 
-// seen checks that the pending plan is the one that the person saw, to the last byte.
-func seen(r *site.Request, t *infrav1.Terraform, what string) (plan string, err error) {
-	plan = r.PostFormValue("plan")
-	switch pending := t.Status.Plan.Pending; {
-	case plan == "":
-		return "", site.BadRequest(what+": the form names no plan.", "")
-	case pending != "" && pending != plan:
-		return "", site.Conflict(fmt.Sprintf("%s: plan %s is not pending any more; %s is.", what, plan, pending), "Look at that one.")
-	case pending != "" && r.PostFormValue("digest") != t.Status.Plan.Digest:
-		return "", site.Conflict(fmt.Sprintf("%s: plan %s has other bytes than those that you saw.", what, plan), "Look at it again.")
-	}
-	return plan, nil
-}
-
 // decide approves or rejects exactly the plan that the person saw, as the inbox does.
 func decide(v acts.Verb) func(*site.Request, types.NamespacedName, *infrav1.Terraform) (site.Done, error) {
 	return func(r *site.Request, key types.NamespacedName, _ *infrav1.Terraform) (site.Done, error) {
