@@ -6,8 +6,8 @@ package app
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"io"
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -109,27 +109,26 @@ func TestWhatIsSaidOfRunsWhenTheServerStops(t *testing.T) {
 	}
 }
 
-// A person who opens the printed address learns what it is for, and what to type instead.
-func TestTheLandingPageSaysWhatToType(t *testing.T) {
+// Before the page is there, who opens its address is told to wait; probes have their answers.
+func TestThePageSaysThatYubaIsStarting(t *testing.T) {
 	budget, err := listener.NewBudget()
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, l, err := serveWeb("127.0.0.1:0", budget.Share(25), func() string { return "" }, http.NotFoundHandler(), http.NotFoundHandler(), quiet())
+	server, l, err := serveWeb("127.0.0.1:0", budget.Share(25), func() string { return "" }, &latePage{}, http.NotFoundHandler(), quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	for path, want := range map[string]int{"/": http.StatusOK, "/nope": http.StatusNotFound, "/readyz": http.StatusOK} {
+	for path, want := range map[string]int{"/": http.StatusServiceUnavailable, "/stacks": http.StatusServiceUnavailable, "/readyz": http.StatusOK, "/livez": http.StatusOK} {
 		response, err := http.Get("http://" + l.Addr().String() + path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var text bytes.Buffer
-		text.ReadFrom(response.Body) //nolint:errcheck // what is missing is told below
+		text, err := io.ReadAll(response.Body)
 		response.Body.Close()
-		if response.StatusCode != want || path == "/" && (!strings.Contains(text.String(), "yuba list") || !strings.HasPrefix(response.Header.Get("Content-Type"), "text/html")) {
-			t.Errorf("%s: %d\n%s", path, response.StatusCode, text.String())
+		if err != nil || response.StatusCode != want || want == http.StatusServiceUnavailable && !strings.Contains(string(text), "Yuba is starting") {
+			t.Errorf("%s: %d %v\n%s", path, response.StatusCode, err, text)
 		}
 	}
 }
