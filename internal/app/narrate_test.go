@@ -6,8 +6,8 @@ package app
 import (
 	"bufio"
 	"bytes"
-	"io"
 	"context"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
