@@ -149,6 +149,7 @@ var wherever = []struct {
 	instead string
 }{
 	{regexp.MustCompile(`(API: +https://127\.0\.0\.1:)[0-9]+`), "${1}7443"},
+	{regexp.MustCompile(`(Page: +http://127\.0\.0\.1:)[0-9]+`), "${1}7080"},
 	{regexp.MustCompile(`(Webhooks: +http://127\.0\.0\.1:)[0-9]+`), "${1}7080"},
 	{regexp.MustCompile(`(Registry: +127\.0\.0\.1:)[0-9]+`), "${1}7447"},
 	{regexp.MustCompile(`(Tool: +)/\S+/tofu \([0-9.]+\)`), "${1}/usr/local/bin/tofu (1.12.6)"},

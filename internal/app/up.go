@@ -252,8 +252,8 @@ func (h *life) mount(*rest.Config) (map[string]http.Handler, error) {
 
 func (h *life) sayReady(httpAddress string) {
 	a := Addresses{API: h.plane.URL(), HTTP: "http://" + httpAddress, Kubeconfig: h.plane.Kubeconfig()}
-	fmt.Fprintf(h.opts.Out, "Yuba is ready\n  Page:       %s (yuba web opens it)\n  API:        %s\n  Kubeconfig: %s\n  Tool:       %s (%s)\n%s",
-		a.HTTP, a.API, a.Kubeconfig, h.engine.tool.path, h.engine.tool.version, h.engine.tool.wallLines("  %-11s %s\n"))
+	fmt.Fprintf(h.opts.Out, "Yuba is ready\n  Page:       %s (yuba web opens it)\n  API:        %s\n  Webhooks:   %s\n  Kubeconfig: %s\n  Tool:       %s (%s)\n%s",
+		a.HTTP, a.API, a.HTTP, a.Kubeconfig, h.engine.tool.path, h.engine.tool.version, h.engine.tool.wallLines("  %-11s %s\n"))
 	h.engine.sayRegistry(h.opts.Out, "  %-11s %s\n")
 	if h.opts.Ready != nil {
 		h.opts.Ready(a)
