@@ -220,22 +220,23 @@ func (l *Logins) End(r *http.Request, everywhere bool) error {
 	return l.sessions.Destroy(r.Context())
 }
 
-// sweepEvery is how often expired sessions are deleted.
-const sweepEvery = time.Hour
+// sweepFirst is when expired sessions are deleted after a start, sweepEvery how often after that.
+const sweepFirst, sweepEvery = time.Minute, time.Hour
 
 // Start deletes expired sessions until ctx ends.
 func (l *Logins) Start(ctx context.Context) error {
-	every := time.NewTicker(sweepEvery)
-	defer every.Stop()
+	next := time.NewTimer(sweepFirst)
+	defer next.Stop()
 	for {
-		if err := l.store.sweep(ctx); err != nil && ctx.Err() == nil {
-			l.Log.Warn("expired sessions were not deleted", "error", err)
-		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-every.C:
+		case <-next.C:
 		}
+		if err := l.store.sweep(ctx); err != nil && ctx.Err() == nil {
+			l.Log.Warn("expired sessions were not deleted", "error", err)
+		}
+		next.Reset(sweepEvery)
 	}
 }
 
