@@ -106,7 +106,7 @@ func TestNoRoleMakesATokenOfAStrongerAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Roles that every authenticated user has, or every service account.
-	common := []string{"system:basic-user", "system:discovery", "system:public-info-viewer", everyAccounts}
+	common := []string{"system:basic-user", "system:discovery", "system:public-info-viewer", everyAccounts, "yuba:web"}
 	var everyones []rbacv1.PolicyRule
 	var minters []rbacv1.ClusterRole
 	for i, role := range all.Items {

@@ -153,6 +153,25 @@ func (r right) of() map[string][]string {
 	return has
 }
 
+// everybodys is what the group of all authenticated users may do: open the page as themselves.
+const everybodys = "content.yuba.dev/weblinks"
+
+func TestWhatAUserWithoutARoleMayDo(t *testing.T) {
+	client := clientOf(t, shared)
+	group, resource, _ := strings.Cut(everybodys, "/")
+	for verb := range strings.FieldsSeq(verbs) {
+		request := reviewOf("without-a-role", "", verb, resource)
+		request.Spec.ResourceAttributes.Group, request.Spec.Groups = group, []string{"system:authenticated"}
+		review, err := client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), request, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := verb == "create"; review.Status.Allowed != want {
+			t.Errorf("may %s %s: %v, want %v", verb, resource, review.Status.Allowed, want)
+		}
+	}
+}
+
 // The whole table: what whoever has a role may do, and nothing beside it.
 func TestWhatTheRolesMayDo(t *testing.T) {
 	namespace := newNamespace(t, shared)
@@ -194,7 +213,7 @@ func TestWhatTheRolesMayDo(t *testing.T) {
 
 // Every resource that a role of Yuba's names has a row above.
 func TestTheTableOfRightsIsComplete(t *testing.T) {
-	known := map[string]bool{}
+	known := map[string]bool{everybodys: true}
 	for _, r := range slices.Concat(inNamespaces, everywhere) {
 		known[r.resource] = true
 	}

@@ -272,8 +272,9 @@ func patienceLaw(f Facts, d Decision) string {
 }
 
 // punctualityLaw: a wait for the stack's own interval ends with it.
+// What is not known yet is looked at again at the next check, and the answer is not among these facts.
 func punctualityLaw(f Facts, d Decision) string {
-	own := d.Verb == VerbRest || d.Verb == VerbAwaitApproval && d.Reason != ReasonPolicyUnknown && d.Reason != ReasonContractsUnknown || d.Reason == ReasonRetryPending
+	own := d.Verb == VerbRest || d.Verb == VerbAwaitApproval && f.Policy.Problem == "" && f.Contracts.Problem == "" || d.Reason == ReasonRetryPending
 	if !own || d.NextCheck.IsZero() {
 		return ""
 	}
