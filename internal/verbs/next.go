@@ -13,15 +13,17 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
+	"github.com/yuba-dev/yuba/internal/kit/shell"
 )
 
-// NextSteps are the commands to use next; call is the stack's name in them.
+// NextSteps are the commands to use next; call is the stack's name in them. People copy them, so names
+// that others have chosen, such as that of a lock, are quoted.
 func NextSteps(t *infrav1.Terraform, call string) []string {
 	s, ready := &t.Status, conditionOf(t, infrav1.ConditionReady)
 	moved, away := moving.MovedTo(t)
 	switch {
 	case away:
-		return []string{"yuba move --from " + cmp.Or(moved.Name, "HOME") + " --to HOME -n " + t.Namespace + "    (to work here again)"}
+		return []string{"yuba move --from " + shell.Quote(cmp.Or(moved.Name, "HOME")) + " --to HOME -n " + t.Namespace + "    (to work here again)"}
 	case t.Spec.Suspend:
 		return []string{"yuba resume " + call}
 	case s.CurrentRun != nil:
@@ -30,10 +32,10 @@ func NextSteps(t *infrav1.Terraform, call string) []string {
 		return []string{"yuba shell " + call}
 	case s.Lock.Pending != "" && t.KeepsOwnState():
 		// Only the tool can release that lock, and only spec.tfstate makes it do so.
-		return []string{fmt.Sprintf(`yuba kubectl -n %s patch tf %s --type=merge -p '{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":%q}}}'    (only if the lock holder is gone)`,
-			t.Namespace, t.Name, s.Lock.Pending)}
+		patch := fmt.Sprintf(`{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":%q}}}`, s.Lock.Pending)
+		return []string{fmt.Sprintf("yuba kubectl -n %s patch tf %s --type=merge -p %s    (only if the lock holder is gone)", t.Namespace, t.Name, shell.Quote(patch))}
 	case s.Lock.Pending != "":
-		return []string{"yuba force-unlock " + call + " " + s.Lock.Pending + "    (only if the lock holder is gone)"}
+		return []string{"yuba force-unlock " + call + " " + shell.Quote(s.Lock.Pending) + "    (only if the lock holder is gone)"}
 	case ready.Reason == infrav1.ReasonStateTakenOver:
 		return []string{"yuba state list " + call, "yuba state adopt " + call + "    (destroys the listed resources)"}
 	case ready.Reason == infrav1.ReasonAccessDenied && strings.HasSuffix(ready.Message, infrav1.MessageCrossNamespace):

@@ -9,8 +9,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/yuba-dev/yuba/internal/kit/shell"
 )
 
 // RefusedError says why Yuba does not start in a data directory. It has left the directory
@@ -45,15 +45,7 @@ func (e *RefusedError) Error() string {
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Quoted quotes a path for the shell.
-func Quoted(path string) string {
-	plain := func(r rune) bool {
-		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("/._-+=:@%,", r)
-	}
-	if strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-}
+func Quoted(path string) string { return shell.Quote(path) }
 
 // Quoted returns the directory's path, quoted for the shell.
 func (d Dir) Quoted() string { return Quoted(string(d)) }

@@ -126,6 +126,9 @@ func (s *Site) Action(pattern string, do Action) {
 			s.fail(w, request, BadRequest("The form could not be read: "+err.Error(), ""))
 			return
 		}
+		if s.asks(w, request) {
+			return
+		}
 		done, err := do(request)
 		if err != nil {
 			s.fail(w, request, err)
@@ -164,6 +167,10 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) (*Request, bool) {
 		return nil, false
 	}
 	request := &Request{Request: r, Person: person, As: as, Now: s.Now(), site: s}
+	if nameless(r) {
+		s.fail(w, request, NotFound("There is no page at "+r.URL.Path+": it names something that nothing can be called.", ""))
+		return nil, false
+	}
 	return request, true
 }
 
@@ -319,6 +326,9 @@ func answer(w http.ResponseWriter, code int, s spoken) {
 
 // cameFrom is the page of this site that a form was on.
 func (r *Request) cameFrom() string {
+	if back := r.back(); back != "" {
+		return back
+	}
 	if back, ok := localPath(r.Referer(), r.Host); ok {
 		return back
 	}
