@@ -42,7 +42,7 @@ func NextSteps(t *infrav1.Terraform, call string) []string {
 		// This reason also has other causes, and the message does not name the flag.
 		return []string{"yuba up --allow-cross-namespace    (restart the server, or yuba controller, with this flag; yuba up --dev has it)"}
 	case t.AwaitsApproval():
-		steps := []string{"yuba plan " + call, "yuba approve " + call + " " + s.Plan.Pending}
+		steps := []string{"yuba plan " + call, "yuba approve " + call + " " + shell.Quote(s.Plan.Pending)}
 		if s.TakenOver != nil {
 			steps = append(steps, "yuba state drop "+call+"    (to start with an empty state instead)")
 		}

@@ -101,7 +101,6 @@ func New(o Options) (*Web, error) {
 		Access: access.New(o.Config, o.Objects, o.Cache, o.Now), Hub: live.New(o.Cache), Who: logins.Who,
 		Sections: slices.Clone(sections), Edition: edition, Now: o.Now, Log: o.Log,
 	})
-	inbox.Add(s, o.Cache)
 	if err := fleet.Add(s, o.Cache); err != nil {
 		return nil, err
 	}
@@ -113,6 +112,7 @@ func New(o Options) (*Web, error) {
 	}
 	objects, load := watched.New(o.Cache, o.Objects, o.Now), history.New(own.Figures, o.Log)
 	pieces.Add(s)
+	inbox.Add(s, o.Cache, objects)
 	graph.Add(s, objects)
 	sources.Add(s, objects)
 	tenants.Add(s, objects)

@@ -32,6 +32,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/live"
 	"github.com/yuba-dev/yuba/internal/web/site"
+	"github.com/yuba-dev/yuba/internal/web/watched"
 )
 
 // Watched are objects in memory, as the cache of a server has them.
@@ -42,6 +43,14 @@ type Watched struct {
 	Registries     []tenantv1.TenantRegistry
 	Circuits       []yubav1.CircuitBreaker
 	Namespaces     []corev1.Namespace
+	// Broken is the error of lists of everything but stacks and namespaces; nil for none.
+	Broken error
+}
+
+// Objects are the objects in memory as pages list them.
+func Objects(w *Watched, now time.Time) *watched.Objects {
+	server := &asks{scheme: schemeOf(), mapper: mapperOf(), may: func(access.Right) bool { return true }}
+	return watched.New(w, server, func() time.Time { return now })
 }
 
 // Get implements client.Reader. Pages list.
@@ -51,6 +60,13 @@ func (w *Watched) Get(context.Context, client.ObjectKey, client.Object, ...clien
 
 // List implements client.Reader.
 func (w *Watched) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	switch list.(type) {
+	case *infrav1.TerraformList, *corev1.NamespaceList:
+	default:
+		if w.Broken != nil {
+			return w.Broken
+		}
+	}
 	switch list := list.(type) {
 	case *infrav1.TerraformList:
 		// As the cache does, copy each object shallowly.
@@ -98,35 +114,27 @@ type asks struct {
 func (a *asks) Scheme() *runtime.Scheme     { return a.scheme }
 func (a *asks) RESTMapper() meta.RESTMapper { return a.mapper }
 func (a *asks) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
-	review, ok := o.(*authorizationv1.SubjectAccessReview)
-	if !ok {
+	var of *authorizationv1.ResourceAttributes
+	var allowed *bool
+	switch review := o.(type) {
+	case *authorizationv1.SubjectAccessReview:
+		of, allowed = review.Spec.ResourceAttributes, &review.Status.Allowed
+	case *authorizationv1.SelfSubjectAccessReview:
+		of, allowed = review.Spec.ResourceAttributes, &review.Status.Allowed
+	default:
 		return fmt.Errorf("webtest does not create a %s", reflect.TypeOf(o))
 	}
-	of := review.Spec.ResourceAttributes
-	review.Status.Allowed = a.may(access.Right{Verb: of.Verb, Group: of.Group, Resource: of.Resource, Subresource: of.Subresource, Namespace: of.Namespace, Name: of.Name})
+	*allowed = a.may(access.Right{Verb: of.Verb, Group: of.Group, Resource: of.Resource, Subresource: of.Subresource, Namespace: of.Namespace, Name: of.Name})
 	return nil
 }
 
 // Site returns a site for objects in memory, whose person may do what may allows, at a time.
 func Site(t testing.TB, w *Watched, may func(access.Right) bool, now time.Time) *site.Site {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, infrav1.AddToScheme, tenantv1.AddToScheme, yubav1.AddToScheme, kustomizev1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	mapper := meta.NewDefaultRESTMapper(nil)
-	for _, kind := range []string{infrav1.Kind} {
-		mapper.Add(infrav1.GroupVersion.WithKind(kind), meta.RESTScopeNamespace)
-	}
-	mapper.Add(kustomizev1.GroupVersion.WithKind("Kustomization"), meta.RESTScopeNamespace)
-	mapper.Add(tenantv1.GroupVersion.WithKind("TenantRegistry"), meta.RESTScopeNamespace)
-	mapper.Add(yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind), meta.RESTScopeRoot)
 	clock := func() time.Time { return now }
 	// Nothing listens there: what is not in memory is away.
 	config := &rest.Config{Host: "http://127.0.0.1:1"}
-	a := access.New(config, &asks{scheme: scheme, mapper: mapper, may: may}, w, clock)
+	a := access.New(config, &asks{scheme: schemeOf(), mapper: mapperOf(), may: may}, w, clock)
 	return site.New(site.Options{Access: a, Hub: live.New(w), Now: clock, Log: slog.New(slog.DiscardHandler), Edition: "test",
 		Who: func(*http.Request) (access.Person, bool, error) { return access.Person{Name: "ada"}, true, nil }})
 }
@@ -142,4 +150,25 @@ func Get(t testing.TB, s http.Handler, address string, cookies ...*http.Cookie) 
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return w.Code, w.Body.String()
+}
+
+func schemeOf() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, infrav1.AddToScheme, tenantv1.AddToScheme, yubav1.AddToScheme, kustomizev1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err) // the types are fixed
+		}
+	}
+	return scheme
+}
+
+func mapperOf() meta.RESTMapper {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	for _, kind := range []string{infrav1.Kind} {
+		mapper.Add(infrav1.GroupVersion.WithKind(kind), meta.RESTScopeNamespace)
+	}
+	mapper.Add(kustomizev1.GroupVersion.WithKind("Kustomization"), meta.RESTScopeNamespace)
+	mapper.Add(tenantv1.GroupVersion.WithKind("TenantRegistry"), meta.RESTScopeNamespace)
+	mapper.Add(yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind), meta.RESTScopeRoot)
+	return mapper
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/live"
 	"github.com/yuba-dev/yuba/internal/web/site"
 	"github.com/yuba-dev/yuba/internal/web/stack"
+	webwatched "github.com/yuba-dev/yuba/internal/web/watched"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -60,7 +61,7 @@ func newOffice(t *testing.T) *office {
 		Who: func(r *http.Request) (access.Person, bool, error) {
 			return access.Person{Name: r.Header.Get("Test-Person")}, true, nil
 		}})
-	inbox.Add(s, watched)
+	inbox.Add(s, watched, webwatched.New(watched, o.admin, time.Now))
 	if err := fleet.Add(s, watched); err != nil {
 		t.Fatal(err)
 	}

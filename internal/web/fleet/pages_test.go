@@ -6,6 +6,7 @@ package fleet_test
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -74,7 +76,7 @@ func serve(t testing.TB, w *webtest.Watched, may func(access.Right) bool) *site.
 		t.Fatal(err)
 	}
 	s.Sections = []site.Section{{Text: "Inbox", Address: "/"}}
-	inbox.Add(s, w)
+	inbox.Add(s, w, webtest.Objects(w, now))
 	causes.Add(s, w)
 	return s
 }
@@ -152,6 +154,28 @@ func TestWhoMaySeeLessSeesLess(t *testing.T) {
 	_, body = webtest.Get(t, s, "/inbox/confirm?verb=approve&q=status:pending")
 	if !strings.Contains(body, "None of the selected stacks") {
 		t.Error(body)
+	}
+}
+
+// A watch of one kind that does not begin, or an API that does not answer, must not hide the plans.
+func TestPlansAreShownWhenOtherKindsAreAway(t *testing.T) {
+	for _, broken := range []error{apierrors.NewTimeoutError("the informer does not sync", 1), errors.New("no route to <host>")} {
+		w := &webtest.Watched{Stacks: []infrav1.Terraform{stack(1)}, Broken: broken}
+		code, body := webtest.Get(t, serve(t, w, everything), "/")
+		for _, text := range []string{"Plans that wait", "team-01/stack-0001", "The server cannot read kustomizations now", "The server cannot read circuitbreakers now"} {
+			if code != 200 || !strings.Contains(body, text) {
+				t.Errorf("lacks %q: %d %s", text, code, mainOf(body))
+			}
+		}
+		w.Broken = nil
+		if _, body = webtest.Get(t, serve(t, w, everything), "/"); strings.Contains(body, "cannot read") {
+			t.Error(mainOf(body))
+		}
+	}
+	// What the person may not list is no trouble.
+	w := &webtest.Watched{Stacks: []infrav1.Terraform{stack(1)}, Broken: errors.New("away")}
+	if _, body := webtest.Get(t, serve(t, w, func(r access.Right) bool { return r.Resource == "terraforms" }), "/"); strings.Contains(body, "cannot read") {
+		t.Error(mainOf(body))
 	}
 }
 

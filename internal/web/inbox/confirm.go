@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/shell"
 	"github.com/yuba-dev/yuba/internal/web/acts"
 	"github.com/yuba-dev/yuba/internal/web/query"
 	"github.com/yuba-dev/yuba/internal/web/site"
@@ -19,7 +20,7 @@ import (
 const (
 	// maxRows is how many stacks one decision is about at most.
 	maxRows = 200
-	// likePrefix begins a row that stands for all plans with this digest of their changes.
+	// likePrefix begins a row that stands for all plans of one fold, see foldOf.
 	likePrefix = "like:"
 )
 
@@ -51,8 +52,8 @@ type selection struct {
 
 func parseSelection(values []string) (s selection, err error) {
 	for _, text := range values {
-		if digest, ok := strings.CutPrefix(text, likePrefix); ok && digest != "" {
-			s.likes = append(s.likes, digest)
+		if fold, ok := strings.CutPrefix(text, likePrefix); ok && fold != "" {
+			s.likes = append(s.likes, fold)
 			continue
 		}
 		row, ok := acts.ParseRow(text)
@@ -82,7 +83,7 @@ func foresee(v acts.Verb, s selection, found []*infrav1.Terraform, visible []*in
 		add(row, byKey[row.Key()])
 	}
 	for _, t := range visible {
-		if d := t.Status.Plan.ChangesDigest; d != "" && t.Status.Plan.Pending != "" && slices.Contains(s.likes, d) {
+		if fold := foldOf(t); fold != "" && slices.Contains(s.likes, fold) {
 			add(acts.RowOf(t), t)
 		}
 	}
@@ -177,11 +178,11 @@ func commandsOf(v acts.Verb, steps []step) []string {
 		if s.Cannot != "" {
 			continue
 		}
-		line := "yuba " + string(v) + " " + s.Key
+		words := []string{"yuba", string(v), s.Key}
 		if v.Decides() {
-			line += " " + s.Plan
+			words = append(words, s.Plan)
 		}
-		lines = append(lines, line)
+		lines = append(lines, shell.Line(words...))
 	}
 	if len(lines) == 0 {
 		return nil

@@ -34,12 +34,12 @@ const (
 func held(w *world) []entry {
 	var all []entry
 	for i := range w.kustomizations {
-		if e, ok := prune(&w.kustomizations[i]); ok {
+		if e, ok := prune(w.kustomizations[i]); ok {
 			all = append(all, e)
 		}
 	}
 	for i := range w.registries {
-		if e, ok := deletion(&w.registries[i]); ok {
+		if e, ok := deletion(w.registries[i]); ok {
 			all = append(all, e)
 		}
 	}
@@ -101,8 +101,7 @@ func deletion(g *tenantv1.TenantRegistry) (entry, bool) {
 // outages are the open circuit breakers.
 func outages(w *world) []entry {
 	var all []entry
-	for i := range w.circuits {
-		c := &w.circuits[i]
+	for _, c := range w.circuits {
 		if c.Status.State != yubav1.StateOpen && c.Status.State != yubav1.StateHalfOpen {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/shell"
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 	"github.com/yuba-dev/yuba/internal/verbs"
@@ -65,7 +66,7 @@ func (p pages) plan(r *site.Request, t *infrav1.Terraform, page *site.Page) erro
 	pending := id == "" || id == t.Status.Plan.RunID
 	page.Commands = []string{"yuba plan " + key.String()}
 	if !pending {
-		page.Title, page.Commands = "Plan of run "+id, []string{"yuba plan " + key.String() + " --run " + id}
+		page.Title, page.Commands = "Plan of run "+id, []string{shell.Line("yuba", "plan", key.String(), "--run", id)}
 	} else {
 		id = t.Status.Plan.RunID
 	}
@@ -88,7 +89,7 @@ func (p pages) plan(r *site.Request, t *infrav1.Terraform, page *site.Page) erro
 				h.Controls = append(h.Controls, c)
 			}
 		}
-		page.Commands = append(page.Commands, "yuba approve "+key.String()+" "+t.Status.Plan.Pending, "yuba reject "+key.String()+" "+t.Status.Plan.Pending)
+		page.Commands = append(page.Commands, shell.Line("yuba", "approve", key.String(), t.Status.Plan.Pending), shell.Line("yuba", "reject", key.String(), t.Status.Plan.Pending))
 	}
 	add(page, "stack-plan-head", h)
 	if v := verdictsOf(t); v != nil && pending {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/shell"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 	"github.com/yuba-dev/yuba/internal/web/site"
@@ -155,7 +156,7 @@ func (p pages) run(r *site.Request, t *infrav1.Terraform, page *site.Page) error
 	key, id := client.ObjectKeyFromObject(t), r.PathValue("run")
 	page.Title = "Run " + id
 	page.Trail = append(page.Trail, site.Link{Text: "Runs", Address: address(key, "runs")})
-	page.Commands = []string{"yuba logs " + key.String() + " --run " + id, "yuba plan " + key.String() + " --run " + id}
+	page.Commands = []string{shell.Line("yuba", "logs", key.String(), "--run", id), shell.Line("yuba", "plan", key.String(), "--run", id)}
 	rec, err := r.As.Content.Run(r.Context(), key.Namespace, key.Name, id)
 	// The status names a run shortly before it exists.
 	if c := t.Status.CurrentRun; apierrors.IsNotFound(err) && c != nil && c.ID == id {

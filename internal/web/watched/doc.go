@@ -15,5 +15,5 @@
 //   - A kind that the API does not serve, or that the person may not list, is no error: Found says so,
 //     and a page leaves it out.
 //   - Without the right to watch a kind, the server does not try to: objects are then listed as the
-//     person, at most [Most], and pages do not follow their changes.
+//     person, at most [Most], and pages do not follow their changes. Found says if there are more.
 package watched

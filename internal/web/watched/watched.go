@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/web/access"
@@ -24,8 +23,9 @@ import (
 )
 
 const (
-	// Most limits objects that are listed as the person.
-	Most = 500
+	// Most limits objects that are listed as the person, and maxNamespaces the namespaces in which they
+	// are looked for.
+	Most, maxNamespaces = 500, 30
 	// remembered is how long it is known whether a kind is served and can be watched.
 	remembered = time.Minute
 	// patience limits waiting for the first objects of a watch.
@@ -34,7 +34,7 @@ const (
 
 // Objects are the watched objects.
 type Objects struct {
-	cache cache.Cache
+	cache client.Reader
 	// own is the API as this server.
 	own client.Client
 	now func() time.Time
@@ -49,7 +49,7 @@ type answer struct {
 }
 
 // New returns the objects of a cache. own is the API as this server.
-func New(watched cache.Cache, own client.Client, now func() time.Time) *Objects {
+func New(watched client.Reader, own client.Client, now func() time.Time) *Objects {
 	return &Objects{cache: watched, own: own, now: now, known: map[schema.GroupVersionKind]answer{}}
 }
 
@@ -58,8 +58,10 @@ type Found[T any] struct {
 	Items []*T
 	// Served is true if the API serves the kind.
 	Served bool
-	// Missing says why the person sees none; empty if they may list the kind somewhere.
+	// Missing says why the person sees none, or not all; empty if these are all that they may list.
 	Missing string
+	// Away is true if Missing is about the server: the person may list the kind.
+	Away bool
 }
 
 // List returns the objects of a kind that the person may list, sorted by namespace and name.
@@ -72,22 +74,20 @@ func List[T any](r *site.Request, o *Objects, k Kind[T]) (Found[T], error) {
 	if err != nil || scope.Nothing() {
 		return Found[T]{Served: true, Missing: "You need the right to list " + k.Resource + "." + k.gvk.Group + "."}, err
 	}
-	list := k.list()
+	found := Found[T]{Served: true}
+	var items []T
 	if is.watched {
-		ctx, cancel := context.WithTimeout(r.Context(), patience)
-		defer cancel()
-		err = o.cache.List(ctx, list, client.UnsafeDisableDeepCopy)
-	} else if scope.Everywhere() {
-		err = r.As.Objects.List(r.Context(), list, client.Limit(Most))
+		items, err = read(r, o, k)
+	} else {
+		items, found.Missing, err = readAs(r, k, scope)
+		found.Away = found.Missing != ""
 	}
 	if err != nil && r.Context().Err() == nil && (apierrors.IsTimeout(err) || apierrors.IsForbidden(err)) {
-		return Found[T]{Served: true, Missing: "The server cannot read " + k.Resource + " now: " + err.Error() + "."}, nil
+		return Found[T]{Served: true, Missing: "The server cannot read " + k.Resource + " now: " + err.Error() + ".", Away: true}, nil
 	}
 	if err != nil {
 		return Found[T]{}, fmt.Errorf("list %s: %w", k.Resource, err)
 	}
-	found := Found[T]{Served: true}
-	items := k.items(list)
 	for i := range items {
 		if scope.Has(nameOf(&items[i]).GetNamespace()) {
 			found.Items = append(found.Items, &items[i])
@@ -101,6 +101,38 @@ func List[T any](r *site.Request, o *Objects, k Kind[T]) (Found[T], error) {
 		return strings.Compare(x.GetName(), y.GetName())
 	})
 	return found, nil
+}
+
+// read reads all objects of a kind from the watch.
+func read[T any](r *site.Request, o *Objects, k Kind[T]) ([]T, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	list := k.list()
+	err := o.cache.List(ctx, list, client.UnsafeDisableDeepCopy)
+	return k.items(list), err
+}
+
+// readAs lists objects of a kind as the person, where they may, and says if there are more.
+func readAs[T any](r *site.Request, k Kind[T], scope access.Scope) (items []T, more string, err error) {
+	namespaces := []string{""}
+	if !scope.Everywhere() {
+		namespaces = scope.Namespaces()
+	}
+	cut := len(namespaces) > maxNamespaces
+	for _, namespace := range namespaces[:min(len(namespaces), maxNamespaces)] {
+		list := k.list()
+		if err := r.As.Objects.List(r.Context(), list, client.InNamespace(namespace), client.Limit(int64(Most-len(items)))); err != nil {
+			return nil, "", err
+		}
+		items = append(items, k.items(list)...)
+		if cut = cut || list.GetContinue() != ""; len(items) >= Most {
+			break
+		}
+	}
+	if cut || len(items) >= Most {
+		more = fmt.Sprintf("Not all %s are shown: this server may not watch them, so it lists at most %d, in at most %d namespaces.", k.Resource, Most, maxNamespaces)
+	}
+	return items, more, nil
 }
 
 // nameOf is an object of a kind as any object.
