@@ -204,7 +204,8 @@ func TestWhatOperatorsDo(t *testing.T) {
 		verb string
 		want yubav1.CircuitBreakerMode
 	}{{"resume", yubav1.ModeClosed}, {"suspend", yubav1.ModeOpen}, {"resume", yubav1.ModeAutomatic}} {
-		b.post("/operations/circuits/" + circuit.Name + "/" + step.verb)
+		get(circuit)
+		b.post("/operations/circuits/"+circuit.Name+"/"+step.verb, "mode", string(circuit.Spec.Mode))
 		if get(circuit); circuit.Spec.Mode != step.want {
 			t.Errorf("%s: mode %s, want %s", step.verb, circuit.Spec.Mode, step.want)
 		}

@@ -31,10 +31,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/verbs"
 	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/fleet"
+	"github.com/yuba-dev/yuba/internal/web/history"
 	"github.com/yuba-dev/yuba/internal/web/inbox"
 	"github.com/yuba-dev/yuba/internal/web/live"
+	"github.com/yuba-dev/yuba/internal/web/operations"
+	"github.com/yuba-dev/yuba/internal/web/pieces"
 	"github.com/yuba-dev/yuba/internal/web/site"
+	"github.com/yuba-dev/yuba/internal/web/sources"
 	"github.com/yuba-dev/yuba/internal/web/stack"
+	"github.com/yuba-dev/yuba/internal/web/tenants"
 	webwatched "github.com/yuba-dev/yuba/internal/web/watched"
 )
 
@@ -59,9 +64,18 @@ func newOffice(t *testing.T) *office {
 	}
 	s := site.New(site.Options{Access: access.New(config, o.admin, watched, time.Now), Hub: live.New(watched), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Who: func(r *http.Request) (access.Person, bool, error) {
-			return access.Person{Name: r.Header.Get("Test-Person")}, true, nil
+			p := access.Person{Name: r.Header.Get("Test-Person")}
+			if strings.HasSuffix(p.Name, "root") {
+				p.Groups = []string{"system:masters"}
+			}
+			return p, true, nil
 		}})
-	inbox.Add(s, watched, webwatched.New(watched, o.admin, time.Now))
+	objects := webwatched.New(watched, o.admin, time.Now)
+	pieces.Add(s)
+	inbox.Add(s, watched, objects)
+	sources.Add(s, objects)
+	tenants.Add(s, objects)
+	operations.Add(s, objects, history.New(nil, slog.New(slog.DiscardHandler)))
 	if err := fleet.Add(s, watched); err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +272,7 @@ func TestManyAreDecidedAndEachResultIsTold(t *testing.T) {
 	}
 	o.wants(o.post("ada", "/inbox/do", "verb", "replan", "row", o.namespace+"/a"), 409, "Resume it first")
 	o.wants(o.post("ada", "/inbox/do", "verb", "resume", "row", o.namespace+"/a"), 200, "is resumed")
-	o.wants(o.post("ada", "/inbox/do", "verb", "replan", "row", o.namespace+"/a"), 200, "is planned again")
+	o.wants(o.post("ada", "/inbox/do", "verb", "replan", "row", o.namespace+"/a"), 200, "A fresh plan of "+o.namespace+"/a is requested")
 	o.get(a)
 	if a.Annotations[infrav1.AnnotationReconcile] == "" || a.Annotations[infrav1.AnnotationRejected] != "" {
 		t.Error(a.Annotations)
@@ -276,11 +290,12 @@ func TestHeldDeletionsAreConfirmedAsThePersonSawThem(t *testing.T) {
 	k.Status.LastAttemptedRevision = "main@sha1:two"
 	k.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "PruneHeld", Message: "pruning", LastTransitionTime: metav1.Now()}}
 	o.status(k)
-	names := []string{"namespace", o.namespace, "name", "apps"}
-	o.wants(o.post("ada", "/inbox/prune", append(names, "revision", "main@sha1:one")...), 409, "now that of revision main@sha1:two")
-	o.wants(o.post("eve", "/inbox/prune", append(names, "revision", "main@sha1:two")...), 403, "You may not")
-	o.wants(o.post("ada", "/inbox/prune", append(names, "revision", "main@sha1:two")...), 200, "is confirmed")
-	o.wants(o.post("grace", "/inbox/prune", append(names, "revision", "main@sha1:two")...), 409, "somebody confirmed it already")
+	at := "/sources/kustomization/" + o.namespace + "/apps/confirm"
+	o.offers("ada", at, "main@sha1:two")
+	o.wants(o.post("ada", at, "revision", "main@sha1:one"), 409, "now that of revision main@sha1:two")
+	o.wants(o.post("eve", at, "revision", "main@sha1:two"), 403, "You may not")
+	o.wants(o.post("ada", at, "revision", "main@sha1:two"), 200, "is confirmed")
+	o.wants(o.post("grace", at, "revision", "main@sha1:two"), 409, "somebody confirmed it already")
 
 	g := &tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace, Name: "customers"}}
 	g.Spec.Source.Type, g.Spec.Source.SyncInterval = "mysql", "1m"
@@ -289,16 +304,48 @@ func TestHeldDeletionsAreConfirmedAsThePersonSawThem(t *testing.T) {
 	o.create(g)
 	g.Status.Held = &tenantv1.HeldDeletion{ID: "abc", Count: 3}
 	o.status(g)
-	names = []string{"namespace", o.namespace, "name", "customers"}
-	o.wants(o.post("ada", "/inbox/tenants", append(names, "id", "old")...), 409, "another one now, of 3 tenants")
-	o.wants(o.post("ada", "/inbox/tenants", append(names, "id", "abc")...), 200, "3 tenants")
-	o.wants(o.post("ada", "/inbox/tenants", append(names, "id", "abc")...), 409, "confirmed it already")
+	at = "/tenants/registries/" + o.namespace + "/customers/confirm"
+	o.offers("ada", at, "abc")
+	o.wants(o.post("ada", at, "id", "old"), 409, "another one now, of 3 tenants")
+	o.wants(o.post("ada", at), 409, "another one now")
+	o.wants(o.post("eve", at, "id", "abc"), 403, "You may not")
+	o.wants(o.post("ada", at, "id", "abc"), 200, "3 tenants")
+	o.wants(o.post("grace", at, "id", "abc"), 409, "confirmed it already")
 
 	c := &yubav1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: "aws-" + o.namespace}}
 	o.create(c)
 	c.Status.State = yubav1.StateOpen
 	o.status(c)
-	o.wants(o.post("ada", "/inbox/circuit", "name", c.Name, "mode", string(c.Spec.Mode)), 403, "You may not")
+	at = "/operations/circuits/" + c.Name
+	seen := string(c.Spec.Mode)
+	o.wants(o.post("ada", at+"/resume", "mode", seen), 403, "You may not")
+	o.wants(o.post("root", at+"/resume", "mode", "Open"), 409, "has changed since you saw it")
+	o.wants(o.post("root", at+"/suspend", "mode", seen), 200, "is kept open")
+	// Somebody who still sees it open by itself would make it automatic, where they mean to close it.
+	o.wants(o.post("grace-root", at+"/resume", "mode", seen), 409, "has changed since you saw it")
+	o.wants(o.post("root", at+"/resume", "mode", "Open"), 200, "is automatic again")
+	o.get(c)
+	c.Status.State = yubav1.StateClosed
+	o.status(c)
+	o.wants(o.post("root", at+"/resume", "mode", string(c.Spec.Mode)), 409, "has changed since you saw it")
+}
+
+// offers waits until the inbox has a form that is posted to an address with a value: the watch takes a
+// moment.
+func (o *office) offers(person, address, value string) {
+	o.t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(30 * time.Second); ; <-tick.C {
+		_, body := o.page(person, "/")
+		_, form, found := strings.Cut(body, `action="`+address+`"`)
+		if form, _, _ = strings.Cut(form, "</form>"); found && strings.Contains(form, `value="`+value+`"`) {
+			return
+		}
+		if time.Now().After(end) {
+			o.t.Fatalf("the inbox has no form for %s: %s", address, body)
+		}
+	}
 }
 
 func TestWhatThePersonHasSeenIsRememberedForThem(t *testing.T) {
@@ -311,7 +358,9 @@ func TestWhatThePersonHasSeenIsRememberedForThem(t *testing.T) {
 		_, body := o.page(person, "/", cookies...)
 		return strings.Contains(body, `id="failed-`+o.namespace+`.broken"`)
 	}
-	for deadline := time.Now().Add(30 * time.Second); !shows("ada"); {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(30 * time.Second); !shows("ada"); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatal("the failure is not in the inbox")
 		}

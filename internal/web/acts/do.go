@@ -4,15 +4,12 @@
 package acts
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	keep "github.com/yuba-dev/yuba/internal/objects/approval"
@@ -21,25 +18,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/site"
 )
 
-// manager owns the fields that people change on the page.
-const manager = "yuba-web"
-
-// attempts is how often a change is tried when the stack changes in that moment: the server writes
-// the status of stacks all the time. Each attempt checks everything anew.
-const attempts = 5
-
 // Do does a verb with a stack, if it still is as the person saw it. It returns one sentence.
 func Do(r *site.Request, v Verb, row Row, comment string) (string, error) {
-	for try := 1; ; try++ {
-		says, err := once(r, v, row, verbs.Comment(comment))
-		if apierrors.IsConflict(err) && try < attempts {
-			continue
-		}
-		if apierrors.IsConflict(err) {
-			return "", site.Conflict(fmt.Sprintf("Nothing was done: %s keeps changing.", row.Key()), "Try again.")
-		}
-		return says, err
-	}
+	return Steadily(row.Key(), func() (string, error) { return once(r, v, row, verbs.Comment(comment)) })
 }
 
 func once(r *site.Request, v Verb, row Row, comment string) (string, error) {
@@ -54,16 +35,16 @@ func once(r *site.Request, v Verb, row Row, comment string) (string, error) {
 		return "", site.Conflict(fmt.Sprintf("Nothing was done with %s: %s", row.Key(), cannot), "")
 	}
 	request := verbs.NewRequest(r.Now)
-	change, says := verbs.Reconcile(request), "is reconciled"
+	change, says := verbs.Reconcile(request), "Reconciliation of %s is requested."
 	switch v {
 	case Replan:
-		change, says = verbs.Replan(request), "is planned again"
+		change, says = verbs.Replan(request), "A fresh plan of %s is requested."
 	case Suspend:
-		change, says = verbs.Suspend(true), "is suspended"
+		change, says = verbs.Suspend(true), "%s is suspended."
 	case Resume:
-		change, says = verbs.Suspend(false), "is resumed"
+		change, says = verbs.Suspend(false), "%s is resumed."
 	}
-	return fmt.Sprintf("%s %s.", row.Key(), says), patch(r, &t, change)
+	return fmt.Sprintf(says, row.Key()), Patch(r, &t, change)
 }
 
 // decide approves or rejects exactly the plan that the person saw.
@@ -88,7 +69,7 @@ func decide(r *site.Request, v Verb, t *infrav1.Terraform, row Row, comment stri
 	if err != nil {
 		return "", err
 	}
-	if err := patch(r, t, change.If(t.ResourceVersion)); err != nil {
+	if err := Patch(r, t, change.If(t.ResourceVersion)); err != nil {
 		return "", err
 	}
 	says := fmt.Sprintf("Plan %s of %s is %s.", row.Plan, row.Key(), done)
@@ -140,12 +121,4 @@ func record(r *site.Request, t *infrav1.Terraform, row Row, comment string) (str
 		return "", err
 	}
 	return fmt.Sprintf("Your approval of plan %s of %s is recorded.", row.Plan, row.Key()), nil
-}
-
-func patch(r *site.Request, t *infrav1.Terraform, change verbs.Change) error {
-	data, err := json.Marshal(change)
-	if err != nil {
-		return err
-	}
-	return r.As.Objects.Patch(r.Context(), t, client.RawPatch(types.MergePatchType, data), client.FieldOwner(manager))
 }

@@ -16,6 +16,7 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/web/acts"
+	"github.com/yuba-dev/yuba/internal/web/standing"
 )
 
 var now = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -132,11 +133,11 @@ func TestArrange(t *testing.T) {
 				registry("confirmed", tenantv1.HeldDeletion{ID: "a", Confirmed: true}, ""), registry("asked", tenantv1.HeldDeletion{ID: "a"}, "a")}},
 			`held
   TenantRegistry team/held [pending] 12 of 20 rows are gone (Delete 12 tenants)
-  Kustomization team/before [pending] pruning 12 of 14 objects (Prune)
-  Kustomization team/held [pending] pruning 12 of 14 objects (Prune)
+  Kustomization team/before [pending] pruning 12 of 14 objects (Confirm the pruning)
+  Kustomization team/held [pending] pruning 12 of 14 objects (Confirm the pruning)
 `, 3},
 		"outages": {world{circuits: []*yubav1.CircuitBreaker{circuit("aws", yubav1.StateOpen, yubav1.ModeAutomatic), circuit("over", yubav1.StateClosed, ""), circuit("kept", yubav1.StateHalfOpen, yubav1.ModeOpen)}},
-			"outages\n  CircuitBreaker aws [waiting] Provider hashicorp/aws is unavailable (Close) <Its failures by cause>\n  CircuitBreaker kept [waiting] Provider hashicorp/aws is unavailable (Make automatic) <Its failures by cause>\n", 2},
+			"outages\n  CircuitBreaker aws [waiting] Provider hashicorp/aws is unavailable (Close) <Its failures by cause>\n  CircuitBreaker kept [waiting] Provider hashicorp/aws is unavailable (Resume) <Its failures by cause>\n", 2},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			test.world.now = now
@@ -161,9 +162,9 @@ func TestArrange(t *testing.T) {
 }
 
 func kustomization(name, revision, confirmed string) *kustomizev1.Kustomization {
-	k := &kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Annotations: map[string]string{annotationConfirmPrune: confirmed}}}
+	k := &kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Annotations: map[string]string{standing.AnnotationConfirmPrune: confirmed}}}
 	k.Status.LastAttemptedRevision = revision
-	k.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: reasonPruneHeld, Message: "pruning 12 of 14 objects", LastTransitionTime: ago(time.Hour)}}
+	k.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "PruneHeld", Message: "pruning 12 of 14 objects", LastTransitionTime: ago(time.Hour)}}
 	return k
 }
 

@@ -23,13 +23,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/standing"
 )
 
-const (
-	// reasonPruneHeld is the reason of a Kustomization whose pruning is held, and
-	// annotationConfirmPrune confirms it for a revision.
-	reasonPruneHeld        = "PruneHeld"
-	annotationConfirmPrune = "yuba.dev/confirm-prune"
-)
-
 // held are the prunes and the deletions of tenants that wait for a confirmation.
 func held(w *world) []entry {
 	var all []entry
@@ -47,38 +40,19 @@ func held(w *world) []entry {
 	return all
 }
 
-// heldRevision is the revision whose pruning is held; empty for none.
-func heldRevision(k *kustomizev1.Kustomization) (revision string, c metav1.Condition) {
-	found := meta.FindStatusCondition(k.Status.Conditions, "Ready")
-	revision = k.Status.LastAttemptedRevision
-	if found == nil || found.Reason != reasonPruneHeld || revision == "" || k.Annotations[annotationConfirmPrune] == revision {
-		return "", c
-	}
-	return revision, *found
-}
-
 func prune(k *kustomizev1.Kustomization) (entry, bool) {
-	revision, c := heldRevision(k)
+	revision, c := standing.HeldPrune(k)
 	if revision == "" {
 		return entry{}, false
 	}
-	b := site.Button{Label: "Prune", Address: "/inbox/prune", Danger: true, Key: "a", Confirm: fmt.Sprintf("Delete these objects of %s/%s, for revision %s? %s", k.Namespace, k.Name, revision, first(c.Message)),
-		Values: []site.Value{{Name: "namespace", Value: k.Namespace}, {Name: "name", Value: k.Name}, {Name: "revision", Value: revision}}}
+	b := site.Button{Label: "Confirm the pruning", Address: site.Path("sources", "kustomization", k.Namespace, k.Name, "confirm"), Danger: true, Key: "a", Confirm: fmt.Sprintf("Delete these objects of %s/%s, for revision %s? %s", k.Namespace, k.Name, revision, first(c.Message)),
+		Values: []site.Value{{Name: "revision", Value: revision}}}
 	return entry{ID: idOf("prune", k.Namespace, k.Name), Title: "Kustomization " + k.Namespace + "/" + k.Name, Word: string(standing.Pending), Text: first(c.Message), Rest: rest(c.Message),
 		Since: c.LastTransitionTime.Time, Buttons: []button{{b, access.Right{Verb: "patch", Group: kustomizev1.GroupVersion.Group, Resource: "kustomizations", Namespace: k.Namespace}}}}, true
 }
 
-// heldDeletion is the deletion that a registry holds and nobody has confirmed; nil for none.
-func heldDeletion(g *tenantv1.TenantRegistry) *tenantv1.HeldDeletion {
-	h := g.Status.Held
-	if h == nil || h.Confirmed || g.Annotations[tenantv1.AnnotationConfirmDeletion] == h.ID {
-		return nil
-	}
-	return h
-}
-
 func deletion(g *tenantv1.TenantRegistry) (entry, bool) {
-	h := heldDeletion(g)
+	h := standing.HeldDeletion(g)
 	if h == nil {
 		return entry{}, false
 	}
@@ -86,9 +60,9 @@ func deletion(g *tenantv1.TenantRegistry) (entry, bool) {
 	if more := int(h.Count) - len(h.Tenants); more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	b := site.Button{Label: fmt.Sprintf("Delete %d tenants", h.Count), Address: "/inbox/tenants", Danger: true, Key: "a",
+	b := site.Button{Label: fmt.Sprintf("Delete %d tenants", h.Count), Address: site.Path("tenants", "registries", g.Namespace, g.Name, "confirm"), Danger: true, Key: "a",
 		Confirm: fmt.Sprintf("Delete %d tenants of %s/%s with their objects, unless their deletionPolicy is Retain? There is no undo. %s", h.Count, g.Namespace, g.Name, names),
-		Values:  []site.Value{{Name: "namespace", Value: g.Namespace}, {Name: "name", Value: g.Name}, {Name: "id", Value: h.ID}}}
+		Values:  []site.Value{{Name: "id", Value: h.ID}}}
 	since := time.Time{}
 	if h.Since != nil {
 		since = h.Since.Time
@@ -112,12 +86,11 @@ func outages(w *world) []entry {
 		if c.Status.OpenedAt != nil {
 			since = c.Status.OpenedAt.Time
 		}
-		label := "Close"
+		label, confirm := "Close", fmt.Sprintf("Close circuit breaker %s? Yuba retries the stacks that it paused, and applies again.", c.Name)
 		if c.Spec.Mode == yubav1.ModeOpen {
-			label = "Make automatic"
+			label, confirm = "Resume", fmt.Sprintf("Resume circuit breaker %s? It opens and closes by itself again, and pauses stacks only during an outage.", c.Name)
 		}
-		b := site.Button{Label: label, Address: "/inbox/circuit", Values: []site.Value{{Name: "name", Value: c.Name}, {Name: "mode", Value: string(c.Spec.Mode)}},
-			Confirm: fmt.Sprintf("Close circuit breaker %s? Yuba retries the stacks that it paused, and applies again.", c.Name)}
+		b := site.Button{Label: label, Address: site.Path("operations", "circuits", c.Name, "resume"), Values: []site.Value{{Name: "mode", Value: string(c.Spec.Mode)}}, Confirm: confirm}
 		all = append(all, entry{ID: "circuit-" + c.Name, Title: "CircuitBreaker " + c.Name, Word: string(standing.Waiting), Text: cmp.Or(first(message), string(c.Status.State)),
 			Rest: outageDetails(c), Since: since, Links: []site.Link{{Text: "Its failures by cause", Address: "/causes"}},
 			Buttons: []button{{b, access.Right{Verb: "patch", Group: yubav1.GroupVersion.Group, Resource: "circuitbreakers"}}}})

@@ -19,8 +19,9 @@ var views string
 // Section is the address of this section.
 const Section = "/"
 
-// Add adds the section's pages and actions; the page of a stack approves and rejects one plan. The
-// section's entry in the navigation counts what waits. stacks has the watched stacks.
+// Add adds the section's pages and actions. What is about one plan, one Kustomization, registry or circuit
+// breaker is an action of the page of that. The section's entry in the navigation counts what waits. stacks
+// has the watched stacks.
 func Add(s *site.Site, stacks client.Reader, objects *watched.Objects) {
 	s.AddViews(views)
 	p := &pages{finder: find.New(stacks), objects: objects}
@@ -29,9 +30,6 @@ func Add(s *site.Site, stacks client.Reader, objects *watched.Objects) {
 	s.Action("/inbox/do", p.do)
 	s.Page("/inbox/result/{id}", p.result)
 	s.Action("/inbox/seen", p.seen)
-	s.Action("/inbox/prune", p.confirmPrune)
-	s.Action("/inbox/tenants", p.confirmTenants)
-	s.Action("/inbox/circuit", p.closeCircuit)
 	for i := range s.Sections {
 		if s.Sections[i].Address == Section {
 			s.Sections[i].Count = p.count

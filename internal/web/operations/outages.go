@@ -5,20 +5,18 @@ package operations
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/verbs"
 	"github.com/yuba-dev/yuba/internal/web/access"
+	"github.com/yuba-dev/yuba/internal/web/acts"
 	"github.com/yuba-dev/yuba/internal/web/site"
 	"github.com/yuba-dev/yuba/internal/web/standing"
 	"github.com/yuba-dev/yuba/internal/web/watched"
@@ -71,19 +69,19 @@ func circuitOf(o *yubav1.CircuitBreaker) circuit {
 }
 
 // turnings are what a person can do with a circuit breaker in a mode and a state.
-func turnings(o *yubav1.CircuitBreaker) (list []site.Button) {
-	address := func(verb string) string { return site.Path("operations", "circuits", o.Name, verb) }
+func turnings(o *yubav1.CircuitBreaker) []site.Button {
+	button := func(label, verb, confirm string) site.Button {
+		return site.Button{Label: label, Address: site.Path("operations", "circuits", o.Name, verb), Confirm: confirm, Values: []site.Value{{Name: "mode", Value: string(o.Spec.Mode)}}}
+	}
+	keep := button("Keep open", "suspend", "Yuba applies no affected stack automatically, and probes none, until somebody resumes it.")
 	switch {
 	case o.Spec.Mode == yubav1.ModeOpen:
-		list = append(list, site.Button{Label: "Resume", Address: address("resume")})
+		return []site.Button{button("Resume", "resume", "It opens and closes by itself again, and pauses stacks only during an outage.")}
 	case o.Status.State != yubav1.StateClosed:
-		list = append(list, site.Button{Label: "Close", Address: address("resume"),
-			Confirm: "Yuba retries the stacks that it paused, spread over some minutes, and it stays closed whatever fails, until it is deleted or its mode is Automatic."},
-			site.Button{Label: "Keep open", Address: address("suspend"), Confirm: "Yuba applies no affected stack automatically, and probes none, until somebody resumes it."})
-	default:
-		list = append(list, site.Button{Label: "Keep open", Address: address("suspend"), Confirm: "Yuba applies no affected stack automatically, and probes none, until somebody resumes it."})
+		return []site.Button{button("Close", "resume",
+			"Yuba retries the stacks that it paused, spread over some minutes, and it stays closed whatever fails, until it is deleted or its mode is Automatic."), keep}
 	}
-	return list
+	return []site.Button{keep}
 }
 
 // modeFor is the mode that a verb leads to, as on the command line.
@@ -99,25 +97,24 @@ func modeFor(verb string, now yubav1.CircuitBreakerMode) (mode yubav1.CircuitBre
 	return "", "", false
 }
 
-// turn opens or closes a circuit breaker.
+// turn opens or closes a circuit breaker that has the mode that the person saw.
 func turn(r *site.Request) (site.Done, error) {
-	var o yubav1.CircuitBreaker
-	if err := r.As.Objects.Get(r.Context(), types.NamespacedName{Name: r.PathValue("name")}, &o); err != nil {
-		return site.Done{}, err
-	}
-	mode, said, ok := modeFor(r.PathValue("verb"), o.Spec.Mode)
-	if !ok {
-		return site.Done{}, site.BadRequest("Nothing was done: a circuit breaker can be suspended or resumed.", "")
-	}
-	patch, err := json.Marshal(verbs.Change{Spec: map[string]any{"mode": mode}}.If(o.ResourceVersion))
-	if err != nil {
-		return site.Done{}, err
-	}
-	err = r.As.Objects.Patch(r.Context(), &o, client.RawPatch(types.MergePatchType, patch), client.FieldOwner("yuba-web"))
-	if apierrors.IsConflict(err) {
-		return site.Done{}, site.Conflict(fmt.Sprintf("Nothing was done: the circuit breaker %s has changed in this moment.", o.Name), "Look at it again.")
-	}
-	return site.Done{Says: fmt.Sprintf("The circuit breaker %s is %s.", o.Name, said)}, err
+	name := r.PathValue("name")
+	says, err := acts.Steadily("the circuit breaker "+name, func() (string, error) {
+		var o yubav1.CircuitBreaker
+		if err := r.As.Objects.Get(r.Context(), types.NamespacedName{Name: name}, &o); err != nil {
+			return "", err
+		}
+		mode, said, ok := modeFor(r.PathValue("verb"), o.Spec.Mode)
+		switch {
+		case !ok:
+			return "", site.BadRequest("Nothing was done: a circuit breaker can be suspended or resumed.", "")
+		case string(o.Spec.Mode) != r.PostFormValue("mode") || mode == yubav1.ModeClosed && o.Status.State == yubav1.StateClosed:
+			return "", site.Conflict(fmt.Sprintf("Nothing was done: the circuit breaker %s has changed since you saw it.", name), "Look at it again.")
+		}
+		return fmt.Sprintf("The circuit breaker %s is %s.", name, said), acts.Patch(r, &o, verbs.Change{Spec: map[string]any{"mode": mode}}.If(o.ResourceVersion))
+	})
+	return site.Done{Says: says}, err
 }
 
 // outages is the data of the template of outages.

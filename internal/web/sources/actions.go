@@ -4,8 +4,6 @@
 package sources
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
@@ -18,11 +16,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/verbs"
 	"github.com/yuba-dev/yuba/internal/web/access"
+	"github.com/yuba-dev/yuba/internal/web/acts"
 	"github.com/yuba-dev/yuba/internal/web/site"
+	"github.com/yuba-dev/yuba/internal/web/standing"
 )
-
-// annotationConfirmPrune confirms the held pruning of a Kustomization for a revision.
-const annotationConfirmPrune = "yuba.dev/confirm-prune"
 
 // kinds are the kinds by their names in addresses.
 var kinds = map[string]struct {
@@ -81,19 +78,6 @@ func here(r *site.Request) (object, error) {
 	return get(r, r.PathValue("kind"), r.PathValue("namespace"), r.PathValue("name"))
 }
 
-// change changes an object as the person, if it has not changed since it was read.
-func change(r *site.Request, v object, c verbs.Change) error {
-	patch, err := json.Marshal(c.If(v.original.GetResourceVersion()))
-	if err != nil {
-		return err
-	}
-	err = r.As.Objects.Patch(r.Context(), v.original, client.RawPatch(types.MergePatchType, patch), client.FieldOwner("yuba-web"))
-	if apierrors.IsConflict(err) {
-		return site.Conflict(fmt.Sprintf("Nothing was done: %s %s/%s has changed in this moment.", v.Kind, v.Namespace, v.Name), "Try again.")
-	}
-	return err
-}
-
 func (v *object) called() string { return v.Kind + " " + v.Namespace + "/" + v.Name }
 
 func requested(r *site.Request) verbs.Change {
@@ -119,13 +103,13 @@ func sync(r *site.Request) (site.Done, error) {
 			return site.Done{}, err
 		}
 		if of.Fetched && !of.Suspended {
-			if err := change(r, of, requested(r)); err != nil {
+			if err := acts.Patch(r, of.original, requested(r)); err != nil {
 				return site.Done{}, err
 			}
 			said = "The sync of " + of.called() + " and " + v.called() + " is requested."
 		}
 	}
-	return site.Done{Says: said}, change(r, v, requested(r))
+	return site.Done{Says: said}, acts.Patch(r, v.original, requested(r))
 }
 
 // suspend stops an object, or lets it go on.
@@ -142,20 +126,25 @@ func suspend(stop bool) site.Action {
 		if stop {
 			word = "suspended"
 		}
-		return site.Done{Says: v.called() + " is " + word + "."}, change(r, v, verbs.Suspend(stop))
+		return site.Done{Says: v.called() + " is " + word + "."}, acts.Patch(r, v.original, verbs.Suspend(stop))
 	}
 }
 
 // confirm confirms the pruning that the person saw: that of one revision.
 func confirm(r *site.Request) (site.Done, error) {
-	v, err := here(r)
-	if err != nil {
-		return site.Done{}, err
-	}
 	seen := r.PostFormValue("revision")
-	if v.Held == "" || seen != v.Held {
-		return site.Done{}, site.Conflict("Nothing was confirmed: "+v.called()+" does not hold the pruning for "+seen+" any more.", "Look at it again.")
-	}
-	c := verbs.Change{}.Annotate(map[string]any{annotationConfirmPrune: v.Held, meta.ReconcileRequestAnnotation: verbs.NewRequest(r.Now)})
-	return site.Done{Says: "The pruning of " + v.called() + " is confirmed."}, change(r, v, c)
+	says, err := acts.Steadily(r.PathValue("name"), func() (string, error) {
+		v, err := here(r)
+		switch {
+		case err != nil:
+			return "", err
+		case v.Held == "":
+			return "", site.Conflict("Nothing was confirmed: no pruning of "+v.called()+" is held, or somebody confirmed it already.", "")
+		case seen != v.Held:
+			return "", site.Conflict("Nothing was confirmed: the held pruning of "+v.called()+" is now that of revision "+v.Held+".", "Look at it again.")
+		}
+		c := verbs.Change{}.Annotate(map[string]any{standing.AnnotationConfirmPrune: v.Held, meta.ReconcileRequestAnnotation: verbs.NewRequest(r.Now)})
+		return "The pruning of " + v.called() + " for revision " + v.Held + " is confirmed.", acts.Patch(r, v.original, c.If(v.original.GetResourceVersion()))
+	})
+	return site.Done{Says: says}, err
 }

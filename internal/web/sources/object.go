@@ -47,8 +47,6 @@ type object struct {
 // source names the source of a Kustomization.
 type source struct{ kind, namespace, name string }
 
-const reasonPruneHeld = "PruneHeld"
-
 // read describes an object of any of the kinds.
 func read(o client.Object) object {
 	v := object{Namespace: o.GetNamespace(), Name: o.GetName(), original: o, Fetched: true}
@@ -74,9 +72,6 @@ func read(o client.Object) object {
 	v.State, v.Says = standing.OfConditions(o, v.conditions, v.Suspended)
 	if ready := apimeta.FindStatusCondition(v.conditions, meta.ReadyCondition); ready != nil {
 		v.Since = &ready.LastTransitionTime
-		if ready.Reason == reasonPruneHeld {
-			v.Held = v.Attempted
-		}
 	}
 	v.Address = site.Path("sources", strings.ToLower(v.Kind), v.Namespace, v.Name)
 	return v
@@ -93,6 +88,7 @@ func (v *object) kustomization(o *kustomizev1.Kustomization) {
 	}
 	v.FromAddress = site.Path("sources", strings.ToLower(ref.Kind), v.source.namespace, ref.Name)
 	v.Attempted = o.Status.LastAttemptedRevision
+	v.Held, _ = standing.HeldPrune(o)
 }
 
 // matches reports whether an object has all words of a query.

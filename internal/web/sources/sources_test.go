@@ -33,7 +33,7 @@ func TestRead(t *testing.T) {
 			"Bucket suspended s3/b  fetched:true held: /sources/bucket/prod/a"},
 		"pushed": {&sourcev1.ExternalArtifact{ObjectMeta: here1}, "ExternalArtifact running pushed  fetched:false held: /sources/externalartifact/prod/a"},
 		"a held pruning": {&kustomizev1.Kustomization{ObjectMeta: here1, Spec: kustomizev1.KustomizationSpec{Path: "./apps", SourceRef: kustomizev1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "r"}},
-			Status: kustomizev1.KustomizationStatus{LastAppliedRevision: "1", LastAttemptedRevision: "2", Conditions: with(reasonPruneHeld, metav1.ConditionFalse)}},
+			Status: kustomizev1.KustomizationStatus{LastAppliedRevision: "1", LastAttemptedRevision: "2", Conditions: with("PruneHeld", metav1.ConditionFalse)}},
 			"Kustomization pending GitRepository prod/r, apps 1 fetched:true held:2 /sources/kustomization/prod/a"},
 		"an unknown reason is a failure": {&sourcev1.OCIRepository{ObjectMeta: here1, Spec: sourcev1.OCIRepositorySpec{URL: "oci://x"},
 			Status: sourcev1.OCIRepositoryStatus{Conditions: with("AuthenticationFailed", metav1.ConditionFalse)}}, "OCIRepository failed oci://x  fetched:true held: /sources/ocirepository/prod/a"},

@@ -4,7 +4,6 @@
 package stack
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,16 +20,18 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/site"
 )
 
-// fieldOwner is who changes objects for people on the page.
-const fieldOwner = client.FieldOwner("yuba-web")
-
 // action does something with a stack as it is now.
 type action func(r *site.Request, key types.NamespacedName, t *infrav1.Terraform) (site.Done, error)
 
 // actions are the verbs by their path.
 var actions = map[string]action{
-	"approve": decide(acts.Approve), "reject": decide(acts.Reject), "replan": replan, "reconcile": reconcile, "suspend": suspend, "resume": resume, "cancel": cancel, "unlock": unlock,
-	"acknowledge": acknowledge, "destroy": destroy, "delete": remove, "rollback": rollback,
+	"cancel": cancel, "unlock": unlock, "acknowledge": acknowledge, "destroy": destroy, "delete": remove, "rollback": rollback,
+}
+
+func init() {
+	for _, v := range acts.Verbs() {
+		actions[string(v)] = do(v)
+	}
 }
 
 // act makes an action of the site.
@@ -70,11 +71,7 @@ func patch(r *site.Request, t *infrav1.Terraform, c verbs.Change, only bool) err
 	if only {
 		c = c.If(t.ResourceVersion)
 	}
-	data, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	err = r.As.Objects.Patch(r.Context(), t, client.RawPatch(types.MergePatchType, data), fieldOwner)
+	err := acts.Patch(r, t, c)
 	if apierrors.IsConflict(err) {
 		return errors.Join(err, errChanged)
 	}
@@ -90,29 +87,14 @@ func refused(what string, err error) error {
 	return site.Conflict(fmt.Sprintf("%s: %s.", what, strings.TrimSuffix(why.Says, ".")), "Look at the stack again.")
 }
 
-// decide approves or rejects exactly the plan that the person saw, as the inbox does.
-func decide(v acts.Verb) func(*site.Request, types.NamespacedName, *infrav1.Terraform) (site.Done, error) {
+// do does what the inbox and the list of stacks do with many, with one stack. A decision is about exactly
+// the plan that the person saw.
+func do(v acts.Verb) action {
 	return func(r *site.Request, key types.NamespacedName, _ *infrav1.Terraform) (site.Done, error) {
 		row := acts.Row{Namespace: key.Namespace, Name: key.Name, Plan: r.PostFormValue("plan"), Digest: r.PostFormValue("digest")}
 		says, err := acts.Do(r, v, row, r.PostFormValue("comment"))
 		return site.Done{Says: says}, err
 	}
-}
-
-func replan(r *site.Request, key types.NamespacedName, t *infrav1.Terraform) (site.Done, error) {
-	return site.Done{Says: fmt.Sprintf("A fresh plan of %s is requested.", key)}, patch(r, t, verbs.Replan(verbs.NewRequest(r.Now)), false)
-}
-
-func reconcile(r *site.Request, key types.NamespacedName, t *infrav1.Terraform) (site.Done, error) {
-	return site.Done{Says: fmt.Sprintf("Reconciliation of %s is requested.", key)}, patch(r, t, verbs.Reconcile(verbs.NewRequest(r.Now)), false)
-}
-
-func suspend(r *site.Request, key types.NamespacedName, t *infrav1.Terraform) (site.Done, error) {
-	return site.Done{Says: fmt.Sprintf("%s is suspended.", key)}, patch(r, t, verbs.Suspend(true), false)
-}
-
-func resume(r *site.Request, key types.NamespacedName, t *infrav1.Terraform) (site.Done, error) {
-	return site.Done{Says: fmt.Sprintf("%s is resumed.", key)}, patch(r, t, verbs.Suspend(false), false)
 }
 
 // cancel cancels the run that the person saw.
@@ -225,7 +207,8 @@ func rollback(r *site.Request, key types.NamespacedName, t *infrav1.Terraform) (
 	}
 	says := fmt.Sprintf("The state of %s is that of version %s again, as version %s (serial %d).", key, done.From.ID, done.To.ID, done.To.Serial)
 	if err := patch(r, t, verbs.Replan(verbs.NewRequest(r.Now)), false); err != nil {
-		return site.Done{}, fmt.Errorf("%s A fresh plan could not be requested: %w", says, err)
+		// The state is what it is now, whatever becomes of the plan.
+		return site.Done{Says: fmt.Sprintf("%s A fresh plan could not be requested: %s. Request one: yuba replan %s", says, strings.TrimSuffix(err.Error(), "."), key)}, nil
 	}
 	return site.Done{Says: says + " A fresh plan is requested."}, nil
 }

@@ -10,6 +10,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/verbs"
 	"github.com/yuba-dev/yuba/internal/web/access"
+	"github.com/yuba-dev/yuba/internal/web/acts"
 	"github.com/yuba-dev/yuba/internal/web/site"
 )
 
@@ -32,8 +33,8 @@ func buttonsOf(t *infrav1.Terraform) []button {
 	patch := patches(t)
 	suspended := ""
 	if t.Spec.Suspend {
-		suspended = "The stack is suspended: resume it first."
-		all = append(all, button{verb: "resume", right: patch, button: site.Button{Label: "Resume"}})
+		suspended = "It is suspended. Resume it first."
+		all = append(all, verbButton(acts.Resume, t, ""))
 	}
 	if c := t.Status.CurrentRun; c != nil {
 		confirm := "Cancel run " + c.ID + "? tofu is interrupted, finishes its current operations and stores the state."
@@ -47,14 +48,17 @@ func buttonsOf(t *infrav1.Terraform) []button {
 		confirm := "Did you check the listed resources, and should Yuba take them off the list?"
 		all = append(all, button{verb: "acknowledge", right: patch, button: site.Button{Label: "Acknowledge the unproven resources", Confirm: confirm, Values: values("run", u.Runs[len(u.Runs)-1].ID)}})
 	}
-	all = append(all,
-		button{verb: "replan", right: patch, button: site.Button{Label: "Replan", Missing: suspended}},
-		button{verb: "reconcile", right: patch, button: site.Button{Label: "Reconcile", Missing: suspended}})
+	all = append(all, verbButton(acts.Replan, t, ""), verbButton(acts.Reconcile, t, ""))
 	if !t.Spec.Suspend {
-		all = append(all, button{verb: "suspend", right: patch, button: site.Button{Label: "Suspend",
-			Confirm: "Suspend the stack? Yuba does not plan, apply or check for drift until it is resumed."}})
+		all = append(all, verbButton(acts.Suspend, t, "Suspend the stack? Yuba does not plan, apply or check for drift until it is resumed."))
 	}
 	return append(all, endings(t, suspended)...)
+}
+
+// verbButton is a verb that is about no plan.
+func verbButton(v acts.Verb, t *infrav1.Terraform, confirm string) button {
+	_, cannot := acts.Foresee(v, t)
+	return button{verb: string(v), right: patches(t), button: site.Button{Label: v.Label(), Confirm: confirm, Missing: cannot}}
 }
 
 // planButtons decide about the pending plan.
@@ -69,15 +73,9 @@ func planButtons(t *infrav1.Terraform) []button {
 		approve.Label, approve.Danger = "Approve the destruction", true
 		approve.Confirm = "Do you really want to destroy everything that this stack manages? There is no undo."
 	}
-	if _, err := verbs.Approvable(t, pending); err != nil {
-		approve.Missing = "This plan cannot be approved: " + err.Error() + "."
-	} else if !t.AwaitsApproval() && t.Annotations[infrav1.AnnotationRejected] != pending {
-		approve.Missing = "This plan is approved already."
-	}
+	_, approve.Missing = acts.Foresee(acts.Approve, t)
 	reject := site.Button{Label: "Reject", Key: "r", Values: seen}
-	if t.Annotations[infrav1.AnnotationRejected] == pending {
-		reject.Missing = "This plan is rejected already."
-	}
+	_, reject.Missing = acts.Foresee(acts.Reject, t)
 	return []button{{verb: "approve", right: approves(t), button: approve}, {verb: "reject", right: patches(t), button: reject}}
 }
 

@@ -36,8 +36,8 @@ func TestButtons(t *testing.T) {
 	}{
 		"idle":                   {stackThat(), "replan reconcile suspend destroy delete"},
 		"a plan waits":           {stackThat(pending), "approve reject replan reconcile suspend destroy delete"},
-		"the plan is approved":   {stackThat(pending, func(t *infrav1.Terraform) { t.Spec.ApprovePlan = "p1" }), "(approve) reject replan reconcile suspend destroy delete"},
-		"the plan is rejected":   {stackThat(pending, func(t *infrav1.Terraform) { t.Annotations = map[string]string{infrav1.AnnotationRejected: "p1"} }), "approve (reject) replan reconcile suspend destroy delete"},
+		"the plan is approved":   {stackThat(pending, func(t *infrav1.Terraform) { t.Spec.ApprovePlan = "p1" }), "(approve) (reject) replan reconcile suspend destroy delete"},
+		"the plan is rejected":   {stackThat(pending, func(t *infrav1.Terraform) { t.Annotations = map[string]string{infrav1.AnnotationRejected: "p1"} }), "(approve) (reject) replan reconcile suspend destroy delete"},
 		"nothing may be applied": {stackThat(pending, func(t *infrav1.Terraform) { t.Spec.PlanOnly = true }), "(approve) reject replan reconcile suspend destroy delete"},
 		"suspended":              {stackThat(pending, func(t *infrav1.Terraform) { t.Spec.Suspend = true }), "(approve) reject resume (replan) (reconcile) (destroy) delete"},
 		"a run executes":         {stackThat(func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "r"} }), "cancel replan reconcile suspend destroy delete"},
@@ -47,7 +47,7 @@ func TestButtons(t *testing.T) {
 			t.Status.Unproven = &infrav1.UnprovenStatus{Runs: []infrav1.UnprovenRun{{ID: "r"}}}
 		}), "acknowledge replan reconcile suspend destroy delete"},
 		"it is destroyed already": {stackThat(func(t *infrav1.Terraform) { t.Spec.Destroy = true }), "replan reconcile suspend delete"},
-		"it is being deleted":     {stackThat(func(t *infrav1.Terraform) { t.DeletionTimestamp = &metav1.Time{} }), "replan reconcile suspend destroy delete"},
+		"it is being deleted":     {stackThat(func(t *infrav1.Terraform) { now := metav1.Now(); t.DeletionTimestamp = &now }), "(replan) (reconcile) (suspend) destroy (delete)"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			var got []string

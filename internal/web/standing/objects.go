@@ -40,9 +40,6 @@ func OfConditions(object metav1.Object, conditions []metav1.Condition, suspended
 	return Running, ready.Message
 }
 
-// reasonPruneHeld is the reason of a Kustomization whose pruning waits for a person.
-const reasonPruneHeld = "PruneHeld"
-
 // Worst returns the state that needs somebody most; Ready for none.
 func Worst(states ...State) State {
 	worst := Ready

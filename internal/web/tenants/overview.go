@@ -71,8 +71,8 @@ func registryOf(o *tenantv1.TenantRegistry, templates []*tenantv1.TenantTemplate
 		r.Rows, r.Active, r.Changed, r.Rejected, r.RejectedRows = s.Rows, s.Active, s.ChangedAt, s.Rejected, s.RejectedRows
 	}
 	if h := o.Status.Held; h != nil {
-		r.Held = &held{ID: h.ID, Says: h.Message, Count: h.Count, Tenants: h.Tenants, More: h.Count - int32(len(h.Tenants)), Since: h.Since, Confirmed: h.Confirmed} //nolint:gosec // a status names at most MaxNamed tenants
-		if !h.Confirmed && r.State == standing.Ready {
+		r.Held = &held{ID: h.ID, Says: h.Message, Count: h.Count, Tenants: h.Tenants, More: h.Count - int32(len(h.Tenants)), Since: h.Since, Confirmed: standing.HeldDeletion(o) == nil} //nolint:gosec // a status names at most MaxNamed tenants
+		if !r.Held.Confirmed && r.State == standing.Ready {
 			r.State = standing.Pending
 		}
 	}

@@ -5,20 +5,20 @@ package tenants
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/verbs"
 	"github.com/yuba-dev/yuba/internal/web/access"
+	"github.com/yuba-dev/yuba/internal/web/acts"
 	"github.com/yuba-dev/yuba/internal/web/live"
 	"github.com/yuba-dev/yuba/internal/web/pieces"
 	"github.com/yuba-dev/yuba/internal/web/site"
+	"github.com/yuba-dev/yuba/internal/web/standing"
 	"github.com/yuba-dev/yuba/internal/web/watched"
 )
 
@@ -75,8 +75,8 @@ func (p pages) list(r *site.Request) (*site.Page, error) {
 	known := map[string]bool{}
 	for _, o := range registries.Items {
 		v := registryOf(o, templates.Items)
-		v.Sync = r.Allow(site.Button{Label: "Read now", Address: registryPath(o, "sync")}, changes(o))
-		if v.Held != nil && !v.Held.Confirmed {
+		v.Sync = r.Allow(site.Button{Label: "Sync", Address: registryPath(o, "sync")}, changes(o))
+		if standing.HeldDeletion(o) != nil {
 			v.Held.Confirm = r.Allow(confirmButton(o), changes(o))
 		}
 		known[o.Namespace+"/"+o.Name] = true
@@ -111,23 +111,23 @@ func confirmButton(o *tenantv1.TenantRegistry) site.Button {
 
 // confirm confirms the deletion that the person saw, and no later one.
 func (p pages) confirm(r *site.Request) (site.Done, error) {
-	o, err := p.registry(r)
-	if err != nil {
-		return site.Done{}, err
-	}
-	held, id := o.Status.Held, r.PostFormValue("id")
-	switch {
-	case held == nil:
-		return site.Done{}, site.Conflict("Nothing was confirmed: no deletion is held any more.", "Look at the registry again.")
-	case id == "" || held.ID != id:
-		return site.Done{}, site.Conflict(fmt.Sprintf("Nothing was confirmed: the held deletion is another one now, of %d tenants.", held.Count), "Look at it again.")
-	case held.Confirmed:
-		return site.Done{Says: "The deletion is confirmed already."}, nil
-	}
-	if err := p.annotate(r, o, tenantv1.AnnotationConfirmDeletion, held.ID); err != nil {
-		return site.Done{}, err
-	}
-	return site.Done{Says: fmt.Sprintf("The deletion of %d tenants of %s/%s is confirmed.", held.Count, o.Namespace, o.Name)}, nil
+	key := keyOf(r)
+	says, err := acts.Steadily(key.String(), func() (string, error) {
+		o, err := p.registry(r)
+		if err != nil {
+			return "", err
+		}
+		held := standing.HeldDeletion(o)
+		switch {
+		case held == nil:
+			return "", site.Conflict(fmt.Sprintf("Nothing was confirmed: %s holds no deletion, or somebody confirmed it already.", key), "")
+		case held.ID != r.PostFormValue("id"):
+			return "", site.Conflict(fmt.Sprintf("Nothing was confirmed: the held deletion of %s is another one now, of %d tenants.", key, held.Count), "Look at it again.")
+		}
+		c := verbs.Change{}.Annotate(map[string]any{tenantv1.AnnotationConfirmDeletion: held.ID}).If(o.ResourceVersion)
+		return fmt.Sprintf("The deletion of %d tenants of %s is confirmed.", held.Count, key), acts.Patch(r, o, c)
+	})
+	return site.Done{Says: says}, err
 }
 
 func (p pages) sync(r *site.Request) (site.Done, error) {
@@ -135,10 +135,8 @@ func (p pages) sync(r *site.Request) (site.Done, error) {
 	if err != nil {
 		return site.Done{}, err
 	}
-	if err := p.annotate(r, o, meta.ReconcileRequestAnnotation, verbs.NewRequest(r.Now)); err != nil {
-		return site.Done{}, err
-	}
-	return site.Done{Says: fmt.Sprintf("The rows of %s/%s are read now.", o.Namespace, o.Name)}, nil
+	c := verbs.Change{}.Annotate(map[string]any{meta.ReconcileRequestAnnotation: verbs.NewRequest(r.Now)})
+	return site.Done{Says: fmt.Sprintf("A sync of the rows of %s is requested.", keyOf(r))}, acts.Patch(r, o, c)
 }
 
 func (p pages) registry(r *site.Request) (*tenantv1.TenantRegistry, error) {
@@ -149,19 +147,6 @@ func (p pages) registry(r *site.Request) (*tenantv1.TenantRegistry, error) {
 
 func keyOf(r *site.Request) types.NamespacedName {
 	return types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
-}
-
-// annotate sets an annotation of a registry, if that has not changed since it was read.
-func (p pages) annotate(r *site.Request, o *tenantv1.TenantRegistry, name, value string) error {
-	patch, err := json.Marshal(verbs.Change{}.Annotate(map[string]any{name: value}).If(o.ResourceVersion))
-	if err != nil {
-		return err
-	}
-	err = r.As.Objects.Patch(r.Context(), o, client.RawPatch(types.MergePatchType, patch), client.FieldOwner("yuba-web"))
-	if apierrors.IsConflict(err) {
-		return site.Conflict(fmt.Sprintf("Nothing was done: %s/%s has changed in this moment.", o.Namespace, o.Name), "Try again.")
-	}
-	return err
 }
 
 // detail is the data of the templates of one tenant.
