@@ -99,7 +99,7 @@ func (p *pages) show(r *site.Request) (*site.Page, error) {
 	}
 	t := arrange(visible, cause.Kind(values.Get("kind")), at)
 	p.addVersions(r, &t)
-	return &site.Page{Title: "Causes", Section: Section, Wide: true, Commands: []string{"yuba list -A --failing", "yuba get circuitbreakers"},
+	return &site.Page{Title: "Causes", Section: Section, Wide: true, Commands: []string{"yuba list -A --status-selector ready=false", "yuba get circuitbreakers"},
 		Parts: []site.Part{{ID: "causes", View: "causes", Data: t}}, Topics: []live.Topic{{Kind: &infrav1.Terraform{}}}}, nil
 }
 
@@ -200,15 +200,26 @@ func (p *pages) addVersions(r *site.Request, t *table) {
 			}
 			var err error
 			users, err = p.finder.Users(r, "*/"+name)
-			var refused *site.Refusal
-			if errors.As(err, &refused) && refused.Code == http.StatusForbidden {
-				t.Note = "Versions of providers are left out: " + refused.Hint
+			if err != nil {
+				t.Note = noteOf(err)
 				return
 			}
 			asked[name] = users
 		}
 		t.Rows[i].Versions = versionsOf(users, t.Rows[i].members)
 	}
+}
+
+// noteOf says why the versions of providers are left out.
+func noteOf(err error) string {
+	var refused *site.Refusal
+	switch {
+	case errors.As(err, &refused) && refused.Code == http.StatusForbidden:
+		return "Versions of providers are left out: " + refused.Hint
+	case errors.As(err, &refused):
+		return "Versions of providers are left out: " + refused.Says
+	}
+	return "Versions of providers are left out: the server cannot say now who uses which."
 }
 
 // versionsOf counts the versions that the stacks use, the most used first.

@@ -12,6 +12,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/registry/usage"
 	"github.com/yuba-dev/yuba/internal/web/cause"
+	"github.com/yuba-dev/yuba/internal/web/site"
 )
 
 func failing(i int, message string) *infrav1.Terraform {
@@ -84,5 +85,17 @@ func TestVersions(t *testing.T) {
 	}
 	if got = versionsOf(users, stacks); len(got) != maxVersions+1 || got[maxVersions].Text != "and 6 more versions" {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestWhyVersionsAreLeftOut(t *testing.T) {
+	for want, err := range map[string]error{
+		"Versions of providers are left out: You need a right.":                         &site.Refusal{Code: 403, Says: "no", Hint: "You need a right."},
+		"Versions of providers are left out: not now.":                                  site.BadRequest("not now.", ""),
+		"Versions of providers are left out: the server cannot say now who uses which.": fmt.Errorf("dial tcp 10.0.0.1: no route"),
+	} {
+		if got := noteOf(err); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +16,7 @@ import (
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/kit/shell"
 	"github.com/yuba-dev/yuba/internal/web/pieces"
 	"github.com/yuba-dev/yuba/internal/web/site"
 	"github.com/yuba-dev/yuba/internal/web/watched"
@@ -29,7 +31,7 @@ const (
 	auditAddress = "/audit"
 	trialPage    = "/policies/trial"
 	// trialTime and trialStacks limit a trial of a page. The command has no limit.
-	trialTime   = 20 * time.Second
+	trialTime   = 15 * time.Second
 	trialStacks = 500
 )
 
@@ -82,7 +84,7 @@ func (p pages) list(r *site.Request) (*site.Page, error) {
 		}
 	}
 	d.Verdicts, d.Pager = pieces.Cut(verdictsOf(stacks.Items), r.URL)
-	return &site.Page{Title: "Policies", Section: Section, Wide: true, Commands: []string{"yuba policy list -A", "yuba policy explain NAMESPACE/NAME", "yuba policy try FILE -A"},
+	return &site.Page{Title: "Policies", Section: Section, Wide: true, Commands: []string{"yuba policy list -A", "yuba policy explain NAMESPACE/NAME", "yuba policy try FILE"},
 		Parts:  []site.Part{tabs(Section), {ID: "policies", View: "policies", Data: d}, {ID: "verdicts", View: "policies-verdicts", Data: d}},
 		Topics: p.objects.Topics(r.Context(), watched.Policies, watched.ClusterPolicies, watched.Stacks)}, nil
 }
@@ -92,8 +94,8 @@ type trialData struct {
 	Rows   []tried
 	Pager  pieces.Pager
 	Passed int
-	// Cut says that the trial ended before all stacks were judged.
-	Cut bool
+	// Cut says why the trial ended before all stacks were judged; empty if it did not.
+	Cut string
 	Why string
 }
 
@@ -103,6 +105,15 @@ type tried struct {
 }
 
 var errEnough = errors.New("enough")
+
+// trialCommands are the commands that do the same. A ClusterPolicy has no namespace.
+func trialCommands(kind string, key types.NamespacedName) []string {
+	words := []string{"yuba", "kubectl", "get", kind, key.Name}
+	if key.Namespace != "" {
+		words = append(words, "-n", key.Namespace)
+	}
+	return []string{shell.Line(append(words, "-o", "yaml")...) + " > policy.yaml", "yuba policy try policy.yaml"}
+}
 
 // trial judges the last plans by a policy as it is now, and changes nothing.
 func trial(r *site.Request) (*site.Page, error) {
@@ -138,11 +149,16 @@ func trial(r *site.Request) (*site.Page, error) {
 		}
 		return nil
 	})
-	if d.Cut = errors.Is(err, errEnough) || errors.Is(err, context.DeadlineExceeded); !d.Cut {
+	switch {
+	case errors.Is(err, errEnough):
+		d.Cut = fmt.Sprintf("The trial is incomplete: a page shows at most %d stacks. The command has no limit.", trialStacks)
+	case errors.Is(err, context.DeadlineExceeded):
+		d.Cut = "The trial took too long and is incomplete. The command has no limit."
+	default:
 		d.Why = pieces.Why(err)
 	}
 	d.Rows, d.Pager = pieces.Cut(rows, r.URL)
 	return &site.Page{Title: "Trial of " + kind + " " + key.Name, Section: Section, Trail: []site.Link{{Text: "Policies", Address: Section}}, Wide: true,
-		Commands: []string{"yuba kubectl get " + kind + " " + key.Name + " -o yaml > policy.yaml", "yuba policy try policy.yaml -A"},
+		Commands: trialCommands(kind, key),
 		Parts:    []site.Part{{ID: "trial", View: "policies-trial", Data: d}}}, nil
 }

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/policy/audit"
 )
 
@@ -54,6 +56,51 @@ func TestVerdicts(t *testing.T) {
 	}
 	if got := strings.Join(lines, "|"); got != "prod/refused failed|prod/held pending|prod/freed ready" {
 		t.Error(got)
+	}
+}
+
+func TestTrialCommands(t *testing.T) {
+	for want, c := range map[string]struct{ kind, namespace string }{
+		"yuba kubectl get Policy p -n prod -o yaml > policy.yaml|yuba policy try policy.yaml": {"Policy", "prod"},
+		"yuba kubectl get ClusterPolicy p -o yaml > policy.yaml|yuba policy try policy.yaml":  {"ClusterPolicy", ""},
+	} {
+		if got := strings.Join(trialCommands(c.kind, types.NamespacedName{Namespace: c.namespace, Name: "p"}), "|"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// The log is a file for each record, and a page must not read a hundred thousand of them.
+func TestTheLogIsReadInPartsUpToALimit(t *testing.T) {
+	at := now
+	clock := func() time.Time { return at }
+	parts := func(n, each int, takes time.Duration) (read func(string) (content.AuditList, error), asked *[]string) {
+		asked = new([]string)
+		return func(after string) (content.AuditList, error) {
+			*asked = append(*asked, after)
+			at = at.Add(takes)
+			list := content.AuditList{Chains: []audit.Chain{{Namespace: "a", Stack: fmt.Sprint(len(*asked)), Items: make([]audit.Entry, each)}}}
+			if len(*asked) < n {
+				list.Continue = fmt.Sprint("place-", len(*asked))
+			}
+			return list, nil
+		}, asked
+	}
+	for sentence, c := range map[string]struct {
+		n, each int
+		takes   time.Duration
+		want    string
+	}{
+		"to its end":    {3, 1000, 0, "3 chains, cut false, after  place-1 place-2"},
+		"many records":  {9, 1000, 0, "5 chains, cut true, after  place-1 place-2 place-3 place-4"},
+		"a slow store":  {9, 1, 2 * time.Second, "2 chains, cut true, after  place-1"},
+		"nothing of it": {1, 0, time.Minute, "1 chains, cut false, after "},
+	} {
+		read, asked := parts(c.n, c.each, c.takes)
+		chains, cut, err := readLog(read, clock)
+		if got := fmt.Sprintf("%d chains, cut %v, after %s", len(chains), cut, strings.Join(*asked, " ")); err != nil || got != c.want {
+			t.Errorf("%s: %s %v, want %s", sentence, got, err, c.want)
+		}
 	}
 }
 
