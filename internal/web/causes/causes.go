@@ -202,6 +202,9 @@ func (p *pages) addVersions(r *site.Request, t *table) {
 			users, err = p.finder.Users(r, "*/"+name)
 			if err != nil {
 				t.Note = noteOf(err)
+			}
+			var refused *site.Refusal
+			if errors.As(err, &refused) && refused.Code == http.StatusForbidden {
 				return
 			}
 			asked[name] = users

@@ -4,6 +4,7 @@
 package find
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/registry/usage"
 	"github.com/yuba-dev/yuba/internal/web/cause"
 	"github.com/yuba-dev/yuba/internal/web/query"
 	"github.com/yuba-dev/yuba/internal/web/standing"
@@ -43,6 +45,43 @@ func TestTenantOf(t *testing.T) {
 		if got := TenantOf(stack(test.change)); got != test.want {
 			t.Errorf("%s: got %q, want %q", sentence, got, test.want)
 		}
+	}
+}
+
+func TestAnswersAreBounded(t *testing.T) {
+	var a answers
+	key := func(i int) asked { return asked{"ada", fmt.Sprint(i)} }
+	uses := func(n int) []usage.User { return make([]usage.User, n) }
+	for i := range 10 {
+		a.keep(key(i), uses(maxUses/10), now)
+	}
+	if _, ok := a.get(key(0), now); !ok || a.uses != maxUses {
+		t.Errorf("%d uses are kept, the first: %v", a.uses, ok)
+	}
+	a.keep(key(3), uses(5), now)
+	if a.uses != maxUses-maxUses/10+5 {
+		t.Errorf("an answer that is replaced counts: %d", a.uses)
+	}
+	a.keep(key(11), uses(maxUses), now)
+	if _, ok := a.get(key(0), now); ok || a.uses != maxUses || len(a.known) != 1 {
+		t.Errorf("%d uses of %d answers are kept", a.uses, len(a.known))
+	}
+	if a.keep(key(12), uses(maxUses+1), now); len(a.known) != 0 || a.uses != 0 {
+		t.Errorf("an answer that is too large is kept: %d", a.uses)
+	}
+	a.keep(key(1), uses(1), now)
+	later := now.Add(remembered)
+	if _, ok := a.get(key(1), later); ok {
+		t.Error("an old answer is used again")
+	}
+	if a.keep(key(2), uses(2), later); a.uses != 2 || len(a.known) != 1 {
+		t.Errorf("old answers stay: %d uses of %d", a.uses, len(a.known))
+	}
+	for i := range 3 * maxAnswers {
+		a.keep(key(i), nil, later)
+	}
+	if len(a.known) > maxAnswers {
+		t.Errorf("%d answers", len(a.known))
 	}
 }
 

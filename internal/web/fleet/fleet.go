@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,12 +88,12 @@ func (p *pages) list(r *site.Request) (*site.Page, error) {
 		Topics: []live.Topic{{Kind: &infrav1.Terraform{}}},
 	}
 	f, err := p.find(r, asked)
-	var problem *query.Error
-	if err != nil && !errors.As(err, &problem) {
+	problem, err := problemOf(asked.query, err)
+	if err != nil {
 		return nil, err
 	}
 	v := f.view(r.Now, p.recent)
-	v.Problem = markProblem(asked.query, problem)
+	v.Problem = problem
 	if problem != nil {
 		visible, err := p.finder.Visible(r)
 		if err != nil {
@@ -114,15 +115,23 @@ func commands(p params) []string {
 	return all
 }
 
-// Problem is where a query is wrong.
+// problem is what is wrong with a query, and where; At is empty if it is the whole query.
 type problem struct{ Before, At, After, Says string }
 
-func markProblem(text string, e *query.Error) *problem {
-	if e == nil {
-		return nil
+// problemOf is what an error says about a query; nil for no error. Questions that the person may not ask,
+// or that the server does not understand, are problems of the query, too: the page stays. Any other error
+// is returned.
+func problemOf(text string, err error) (*problem, error) {
+	var wrong *query.Error
+	var refused *site.Refusal
+	switch {
+	case errors.As(err, &wrong):
+		at, end := min(wrong.At, len(text)), min(wrong.End, len(text))
+		return &problem{Before: text[:at], At: text[at:end], After: text[end:], Says: wrong.Says}, nil
+	case errors.As(err, &refused):
+		return &problem{Before: text, Says: strings.TrimSpace(refused.Says + " " + refused.Hint)}, nil
 	}
-	at, end := min(e.At, len(text)), min(e.End, len(text))
-	return &problem{Before: text[:at], At: text[at:end], After: text[end:], Says: e.Says}
+	return nil, err
 }
 
 // causesOf are the texts of the causes that stacks have, by key.

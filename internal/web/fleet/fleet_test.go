@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/web/find"
 	"github.com/yuba-dev/yuba/internal/web/query"
+	"github.com/yuba-dev/yuba/internal/web/site"
 	"github.com/yuba-dev/yuba/internal/web/standing"
 )
 
@@ -70,6 +72,26 @@ func TestAddressesSayWhatIsShown(t *testing.T) {
 	long := paramsOf(url.Values{"q": {strings.Repeat("a", 10_000)}})
 	if _, err := query.Parse(long.query); err == nil || len(long.query) > query.MaxLength+1 {
 		t.Error("a long query is cut without saying so")
+	}
+}
+
+func TestProblems(t *testing.T) {
+	_, wrong := query.Parse("a status:x b")
+	other := errors.New("away")
+	for sentence, c := range map[string]struct {
+		err  error
+		want *problem
+		back error
+	}{
+		"none":                    {nil, nil, nil},
+		"a mistake":               {wrong, &problem{"a status:", "x", " b", `status: "x" is not one of ` + strings.Join(query.States, ", ")}, nil},
+		"a question too far":      {&site.Refusal{Code: 403, Says: "You may not.", Hint: "Leave it out."}, &problem{Before: "a status:x b", Says: "You may not. Leave it out."}, nil},
+		"the server is not there": {other, nil, other},
+	} {
+		got, err := problemOf("a status:x b", c.err)
+		if fmt.Sprint(got) != fmt.Sprint(c.want) || !errors.Is(err, c.back) {
+			t.Errorf("%s: %+v %v", sentence, got, err)
+		}
 	}
 }
 
