@@ -206,9 +206,14 @@ func rollback(r *site.Request, key types.NamespacedName, t *infrav1.Terraform) (
 		return site.Done{}, err
 	}
 	says := fmt.Sprintf("The state of %s is that of version %s again, as version %s (serial %d).", key, done.From.ID, done.To.ID, done.To.Serial)
-	if err := patch(r, t, verbs.Replan(verbs.NewRequest(r.Now)), false); err != nil {
-		// The state is what it is now, whatever becomes of the plan.
-		return site.Done{Says: fmt.Sprintf("%s A fresh plan could not be requested: %s. Request one: yuba replan %s", says, strings.TrimSuffix(err.Error(), "."), key)}, nil
+	return site.Done{Says: says + planned(key, patch(r, t, verbs.Replan(verbs.NewRequest(r.Now)), false))}, nil
+}
+
+// planned says what became of the request for a plan after a roll back. The state is what it is now, also
+// if there is no plan.
+func planned(key types.NamespacedName, err error) string {
+	if err != nil {
+		return fmt.Sprintf(" A fresh plan could not be requested: %s. Request one: yuba replan %s", strings.TrimSuffix(err.Error(), "."), key)
 	}
-	return site.Done{Says: says + " A fresh plan is requested."}, nil
+	return " A fresh plan is requested."
 }

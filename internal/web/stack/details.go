@@ -19,6 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/verbs"
+	"github.com/yuba-dev/yuba/internal/web/live"
 	"github.com/yuba-dev/yuba/internal/web/site"
 	"github.com/yuba-dev/yuba/internal/web/standing"
 )
@@ -154,8 +155,8 @@ type neighbour struct {
 	Name, Address, By, Through string
 	State                      standing.State
 	Sentence                   string
-	// Missing is true if no such stack is visible.
-	Missing bool
+	// Missing says why the stack is not known; empty if it is.
+	Missing string
 }
 
 type neighbours struct {
@@ -172,25 +173,31 @@ func (p pages) graph(r *site.Request, t *infrav1.Terraform, page *site.Page) err
 	if err != nil {
 		return err
 	}
-	n := neighboursOf(key.String(), stacks)
-	n.Partial = !all
-	add(page, "stack-graph", n)
+	add(page, "stack-graph", neighboursOf(key.String(), stacks, all))
+	// The page shows how the others stand.
+	page.Topics = append(page.Topics, live.Topic{Kind: &infrav1.Terraform{}})
 	return nil
 }
 
-func neighboursOf(name string, stacks []infrav1.Terraform) neighbours {
+// neighboursOf are the neighbours of a stack among those that the person may list; all is true if these are
+// all there are.
+func neighboursOf(name string, stacks []infrav1.Terraform, all bool) neighbours {
+	missing := "not found"
+	if !all {
+		missing = "not visible"
+	}
 	byName := make(map[string]*infrav1.Terraform, len(stacks))
 	for i := range stacks {
 		byName[stacks[i].Namespace+"/"+stacks[i].Name] = &stacks[i]
 	}
 	row := func(other string, e *impact.Edge) neighbour {
-		n := neighbour{Name: other, Address: addressOf(other), By: string(e.Kind), Through: e.Through, Missing: true}
+		n := neighbour{Name: other, Address: addressOf(other), By: string(e.Kind), Through: e.Through, Missing: missing}
 		if t := byName[other]; t != nil {
-			n.Missing, n.State, n.Sentence = false, standing.Of(t), standing.Sentence(t)
+			n.Missing, n.State, n.Sentence = "", standing.Of(t), standing.Sentence(t)
 		}
 		return n
 	}
-	var n neighbours
+	n := neighbours{Partial: !all}
 	edges := impact.Of(stacks).Edges
 	for i := range edges {
 		switch e := &edges[i]; name {

@@ -42,8 +42,10 @@ func (p pages) inputs(r *site.Request, t *infrav1.Terraform, page *site.Page) er
 			facts.ConfigMaps[name] = nil
 		case apierrors.IsForbidden(err):
 			facts.Unread[name] = "you may not read this ConfigMap"
+		case r.Context().Err() != nil:
+			return err
 		default:
-			return fmt.Errorf("read ConfigMap %s/%s: %w", t.Namespace, name, err)
+			facts.Unread[name] = "this ConfigMap cannot be read now"
 		}
 	}
 	stacks, _, err := p.visible(r)

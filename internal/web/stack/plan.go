@@ -49,8 +49,8 @@ type planView struct {
 	Kinds           []kindLink
 	Toggle          string
 	Previous, Next  string
-	// Whole leads from one resource back to all.
-	Whole string
+	// Whole leads from one resource back to all. Download has everything.
+	Whole, Download string
 }
 
 type kindLink struct {
@@ -141,7 +141,7 @@ func planViewOf(shown *plan.Outline, key client.ObjectKey, query url.Values) (*p
 	if err != nil {
 		return nil, err
 	}
-	v := &planView{View: view, Find: o.Find, Kind: o.Kind, Run: query.Get("run"), Full: o.All, Base: base}
+	v := &planView{View: view, Find: o.Find, Kind: o.Kind, Run: query.Get("run"), Full: o.All, Base: base, Download: downloadOf(key, query)}
 	for _, k := range v.View.Kinds {
 		link := kindLink{Kind: k, Here: k.Name == o.Kind, Address: with(base, query, "kind", k.Name, "page", "", "only", "")}
 		if link.Here {
@@ -197,10 +197,21 @@ func with(base string, query url.Values, pairs ...string) string {
 	return base + "?" + next.Encode()
 }
 
+// More is where one resource is shown whole; empty where it is already.
+func (v *planView) More(r plandiff.Row) string {
+	if v.Whole != "" {
+		return ""
+	}
+	return v.Only(r.ID)
+}
+
+func downloadOf(key client.ObjectKey, query url.Values) string {
+	return with(address(key, "plan.txt"), url.Values{}, "run", query.Get("run"))
+}
+
 func planForms(key client.ObjectKey, query url.Values) []tabLink {
 	text := query.Get("as") == "text"
-	download := with(address(key, "plan.txt"), url.Values{}, "run", query.Get("run"))
-	return []tabLink{{"Resource by resource", with(address(key, "plan"), query, "as", ""), !text}, {"As text", with(address(key, "plan"), query, "as", "text"), text}, {"Download", download, false}}
+	return []tabLink{{"Resource by resource", with(address(key, "plan"), query, "as", ""), !text}, {"As text", with(address(key, "plan"), query, "as", "text"), text}, {"Download", downloadOf(key, query), false}}
 }
 
 // planHeadOf says which plan this is, and how it stands.

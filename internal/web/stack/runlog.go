@@ -19,6 +19,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/site"
 	"github.com/yuba-dev/yuba/internal/web/stack/runlog"
 )
@@ -117,7 +118,7 @@ func (p pages) followLog(w http.ResponseWriter, r *site.Request) error {
 		return err
 	}
 	defer log.Close() //nolint:errcheck // read only
-	f := &follower{r: r, out: r.Events(w), after: after}
+	f := &follower{r: r, key: key, out: r.Events(w), after: after}
 	lines := make(chan followed, atOnce)
 	go readLog(ctx, runlog.NewReader(log), lines)
 	return nothingToSay(f.run(lines))
@@ -147,9 +148,20 @@ func readLog(ctx context.Context, log *runlog.Reader, lines chan<- followed) {
 	}
 }
 
+// mayFollow reports whether the person is still logged in, and may still read the logs of a stack. If nobody
+// knows, the log goes on.
+func mayFollow(r *site.Request, key client.ObjectKey) bool {
+	if !r.StillIn() {
+		return false
+	}
+	may, err := r.Can(access.Right{Verb: "get", Group: contentGroup, Resource: "terraforms", Subresource: "log", Namespace: key.Namespace, Name: key.Name})
+	return may || err != nil
+}
+
 // follower sends a log.
 type follower struct {
 	r        *site.Request
+	key      client.ObjectKey
 	out      *site.Events
 	after    int
 	progress runlog.Progress
@@ -170,7 +182,7 @@ func (f *follower) run(lines <-chan followed) error {
 		case <-f.r.Context().Done():
 			return f.r.Context().Err()
 		case <-check.C:
-			if !f.r.StillIn() {
+			if !mayFollow(f.r, f.key) {
 				return f.out.Send("leave", "", "")
 			}
 			if err := f.out.Send("alive", "", ""); err != nil {

@@ -5,12 +5,14 @@ package stack
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
@@ -93,6 +95,16 @@ func TestWhatCannotBeUndoneIsTypedAndSaysWhatItDoes(t *testing.T) {
 	}
 }
 
+// Who may roll back and not ask for a plan has rolled back all the same.
+func TestARollbackIsToldThoughNoPlanFollows(t *testing.T) {
+	key := types.NamespacedName{Namespace: "team", Name: "vpc"}
+	for want, err := range map[string]error{" A fresh plan is requested.": nil, " A fresh plan could not be requested: you may not. Request one: yuba replan team/vpc": errors.New("you may not.")} {
+		if got := planned(key, err); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestFacts(t *testing.T) {
 	got := func(t *infrav1.Terraform) string {
 		var b strings.Builder
@@ -160,12 +172,17 @@ func TestNeighbours(t *testing.T) {
 	}
 	app := stackThat(order("vpc"))
 	app.Name = "app"
-	n := neighboursOf("team/vpc", []infrav1.Terraform{*stackThat(order("dns")), *app})
-	if len(n.Before) != 1 || n.Before[0].Name != "team/dns" || !n.Before[0].Missing || n.Before[0].Address != "/stacks/team/dns" {
+	stacks := []infrav1.Terraform{*stackThat(order("dns")), *app}
+	n := neighboursOf("team/vpc", stacks, true)
+	if len(n.Before) != 1 || n.Before[0].Name != "team/dns" || n.Before[0].Missing != "not found" || n.Before[0].Address != "/stacks/team/dns" {
 		t.Errorf("%+v", n.Before)
 	}
-	if len(n.After) != 1 || n.After[0].Name != "team/app" || n.After[0].Missing || n.After[0].By != "dependsOn" {
+	if len(n.After) != 1 || n.After[0].Name != "team/app" || n.After[0].Missing != "" || n.Partial || n.After[0].By != "dependsOn" {
 		t.Errorf("%+v", n.After)
+	}
+	// Those who see some stacks do not know which others there are.
+	if n = neighboursOf("team/vpc", stacks, false); n.Before[0].Missing != "not visible" || !n.Partial {
+		t.Errorf("%+v", n)
 	}
 }
 

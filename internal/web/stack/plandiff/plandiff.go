@@ -19,9 +19,10 @@ const (
 	PerPage = 100
 	// opened is up to how many resources a plan is shown unfolded.
 	opened = 20
-	// maxLines limits the lines of one resource, maxText the characters of one line.
-	maxLines = 400
-	maxText  = 2000
+	// maxLines limits the lines of one resource, and of the outputs; maxWhole those of a resource that is
+	// shown alone. maxText limits the characters of one line. The download has all.
+	maxLines, maxWhole = 400, 10_000
+	maxText            = 2000
 	// maxDrift limits the resources that changed outside of the stack.
 	maxDrift = 100
 )
@@ -54,6 +55,8 @@ type View struct {
 	Drift     []Row
 	DriftMore int
 	Outputs   []Line
+	// OutputsMore counts lines of outputs that are not shown.
+	OutputsMore int
 	// Omitted counts changes that the plan's description lacks.
 	Omitted int
 	// Empty is true for a plan without changes.
@@ -130,7 +133,8 @@ func kindOf(c *plan.ResourceChange) (name, sign string) {
 
 // Of makes the view of a plan. It reads the values of what it shows.
 func Of(p *plan.Outline, o Options) (*View, error) {
-	v := &View{Sentence: p.Counts.Sentence(), All: len(p.Changes), Omitted: p.Omitted, Empty: !p.HasChanges(), Outputs: lines(p.OutputLines(o.All))}
+	v := &View{Sentence: p.Counts.Sentence(), All: len(p.Changes), Omitted: p.Omitted, Empty: !p.HasChanges()}
+	v.Outputs, v.OutputsMore = cut(p.OutputLines(o.All), maxLines)
 	counts, matching := map[string]int{}, []int{}
 	find := strings.ToLower(o.Find)
 	for i := range p.Changes {
@@ -199,13 +203,18 @@ func rowOf(c *plan.ResourceChange, o Options, open, drifted bool) Row {
 	for _, note := range append(c.Notes(), forcing(c)...) {
 		r.Notes = append(r.Notes, short(note))
 	}
-	all := c.Lines(o.All)
-	if len(all) > maxLines && o.Only == "" {
-		r.More = len(all) - maxLines
-		all = all[:maxLines]
+	most := maxLines
+	if o.Only != "" {
+		most = maxWhole
 	}
-	r.Lines = lines(all)
+	r.Lines, r.More = cut(c.Lines(o.All), most)
 	return r
+}
+
+// cut returns the first lines, and how many more there are.
+func cut(all []plan.Line, most int) (shown []Line, more int) {
+	shown = lines(all[:min(len(all), most)])
+	return shown, len(all) - len(shown)
 }
 
 // forcing says which attributes force a replacement.

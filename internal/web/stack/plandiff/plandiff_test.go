@@ -199,6 +199,24 @@ func TestHostileValuesStayText(t *testing.T) {
 	}
 }
 
+// A value of five million lines is a page of a few thousand.
+func TestNothingIsShownWithoutALimit(t *testing.T) {
+	lines := strings.Repeat("line\n", 300_000)
+	show, err := json.Marshal(map[string]any{"format_version": "1.2", "resource_changes": []map[string]any{change("x.a", "create", nil, map[string]any{"lines": lines})},
+		"output_changes": map[string]any{"o": map[string]any{"actions": []string{"create"}, "after": lines}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := described(t, show)
+	v := view(t, p, Options{})
+	if len(v.Outputs) > maxLines || v.OutputsMore < 200_000 {
+		t.Errorf("%d lines of outputs and %d more", len(v.Outputs), v.OutputsMore)
+	}
+	if whole := view(t, p, Options{Only: v.Rows[0].ID}).Rows[0]; len(whole.Lines) > maxWhole || whole.More < 200_000 {
+		t.Errorf("%d lines of a resource alone and %d more", len(whole.Lines), whole.More)
+	}
+}
+
 // large is the description of a plan with many resources.
 func large(t testing.TB, n int) []byte {
 	var changes []map[string]any

@@ -5,14 +5,17 @@ package runlog
 
 import (
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
-// maxResources limits the resources whose progress is kept.
-const maxResources = 20_000
+// maxResources limits the resources whose progress is kept, and maxName the bytes of an address or an id of
+// one: each open page of a run has them.
+const maxResources, maxName = 20_000, 1000
 
 // Resource is the progress of an apply at one resource.
 type Resource struct {
@@ -65,7 +68,12 @@ func (p *Progress) Add(e plan.Event) bool {
 	return false
 }
 
-func keyOf(e plan.Event) key { return key{e.Resource, e.Action} }
+func keyOf(e plan.Event) key { return key{name(e.Resource), e.Action} }
+
+// name is a name of the log as it is kept. A copy: the rest of the line is not kept.
+func name(text string) string {
+	return strings.Clone(diagnostic.Printable(shorten.CutBytes(text, maxName)))
+}
 
 func (p *Progress) begin(e plan.Event) {
 	if len(p.all) == maxResources {
@@ -78,7 +86,7 @@ func (p *Progress) begin(e plan.Event) {
 	if known := p.byKey[keyOf(e)]; known != nil && known.State == "running" {
 		return
 	}
-	r := &Resource{Address: diagnostic.Printable(e.Resource), Action: e.Action, State: "running", Started: e.Time}
+	r := &Resource{Address: name(e.Resource), Action: e.Action, State: "running", Started: e.Time}
 	p.byKey[keyOf(e)] = r
 	p.all = append(p.all, r)
 	p.Running++
@@ -89,7 +97,7 @@ func (p *Progress) end(e plan.Event, state string) bool {
 	if r == nil || r.State != "running" {
 		return false
 	}
-	r.State, r.ID, r.Took = state, diagnostic.Printable(e.ID), e.Elapsed
+	r.State, r.ID, r.Took = state, name(e.ID), e.Elapsed
 	p.Running--
 	if state == "failed" {
 		p.Failed++

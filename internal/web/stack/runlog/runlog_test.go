@@ -151,6 +151,25 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+func TestNamesOfTheProgressAreCut(t *testing.T) {
+	long := strings.Repeat("x", 200_000)
+	start, end := hook(long, "create", 0), hook(long, "create", 3)
+	end["id_value"] = long
+	w, err := Read(strings.NewReader(message("apply_start", "a", "hook", start)+message("apply_complete", "a", "hook", end)), Options{Most: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := w.Progress.Shown(1)
+	if len(shown) != 1 || shown[0].State != "done" || len(shown[0].Address) > maxName+8 || len(shown[0].ID) > maxName+8 {
+		t.Errorf("%d resources: %d and %d bytes", len(shown), len(shown[0].Address), len(shown[0].ID))
+	}
+	for key := range w.Progress.byKey {
+		if len(key.address) > maxName+8 {
+			t.Errorf("a key of %d bytes", len(key.address))
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(message("apply_start", "x", "hook", hook("a", "create", 0))), "x")
 	f.Add([]byte("{\"@message\":null}\n\x1b[31m\x00\xff"), "")

@@ -125,7 +125,7 @@ func (v *View) resources(c *comparison, was, is *state.File) error {
 		other, stays := has[name]
 		switch {
 		case !stays:
-			v.Rows = append(v.Rows, Row{Name: printable(name), Sign: "-", Says: "is not in the state any more" + identified(r)})
+			v.Rows = append(v.Rows, Row{Name: printable(name), Sign: "-", Says: "is not in the state any more" + c.identified(r)})
 		case r.Tainted != other.Tainted || !bytes.Equal(r.Attributes, other.Attributes):
 			row := Row{Name: printable(name), Sign: "~", Says: "differs"}
 			if r.Tainted != other.Tainted {
@@ -141,7 +141,7 @@ func (v *View) resources(c *comparison, was, is *state.File) error {
 	}
 	for name, r := range has {
 		if _, known := had[name]; !known {
-			v.Rows = append(v.Rows, Row{Name: printable(name), Sign: "+", Says: "is in the state" + identified(r)})
+			v.Rows = append(v.Rows, Row{Name: printable(name), Sign: "+", Says: "is in the state" + c.identified(r)})
 		}
 	}
 	slices.SortFunc(v.Rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
@@ -150,8 +150,9 @@ func (v *View) resources(c *comparison, was, is *state.File) error {
 	return nil
 }
 
-func identified(r *state.Resource) string {
-	if r.ID == "" {
+// identified is the id of a resource, unless it is a secret: some resources have one for their id.
+func (c *comparison) identified(r *state.Resource) string {
+	if r.ID == "" || c.hides(r.ID) {
 		return ""
 	}
 	for _, path := range r.SensitivePaths {

@@ -80,6 +80,17 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// The id of some resources is what another attribute, or another resource, marks as sensitive.
+func TestAnIDThatIsASecretIsNotShown(t *testing.T) {
+	is := stateOf(2, "", `{"attributes":{"id":"correcthorse"}}`, `{"attributes":{"id":"i-1","password":"correcthorse"},"sensitive_attributes":[[{"type":"get_attr","value":"password"}]]}`)
+	for _, pair := range [][2][]byte{{stateOf(1, ""), is}, {is, stateOf(3, "")}} {
+		v, err := Of(pair[0], pair[1], false)
+		if err != nil || len(v.Rows) != 2 || strings.Contains(text(v), "correcthorse") || !strings.Contains(text(v), "i-1") {
+			t.Errorf("%v: %s", err, text(v))
+		}
+	}
+}
+
 func TestWhatCannotBeComparedSaysWhy(t *testing.T) {
 	plain := stateOf(1, "")
 	encrypted := []byte(`{"version":4,"serial":1,"lineage":"l","meta":{},"encrypted_data":"x","encryption_version":"v0"}`)
