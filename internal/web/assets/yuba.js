@@ -62,11 +62,13 @@
     for (const { name } of [...old.attributes]) {
       if (!now.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS") && !name.startsWith("aria-selected")) old.removeAttribute(name);
     }
-    const at = old.classList.contains("at");
+    const at = old.classList.contains("at"), was = old.value;
     for (const { name, value } of now.attributes) {
       if (old.getAttribute(name) !== value && name !== "aria-selected") old.setAttribute(name, value);
     }
     if (at) old.classList.add("at");
+    // A row that has become another one is not what the person has selected.
+    if (old.type === "checkbox" && old.checked && was !== old.value) { old.checked = false; old.dispatchEvent(new Event("change", { bubbles: true })); }
     if (old === document.activeElement && "value" in old) return;
     const keyed = new Map([...old.children].filter((c) => c.id).map((c) => [c.id, c]));
     let next = old.firstChild;

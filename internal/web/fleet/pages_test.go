@@ -186,6 +186,17 @@ func TestEverybodyIsToldHowToBegin(t *testing.T) {
 	}
 }
 
+// An API that does not answer is no reason to hide that there may be shared views, or the page.
+func TestSharedViewsThatCannotBeReadAreSaidToBe(t *testing.T) {
+	code, body := webtest.Get(t, pages(t, 3, everything), "/stacks")
+	if code != 200 || !strings.Contains(body, "3 stacks<") || !strings.Contains(body, "Shared views cannot be read now.") {
+		t.Errorf("%d %s", code, mainOf(body))
+	}
+	if _, body = webtest.Get(t, pages(t, 3, func(r access.Right) bool { return r.Resource != "configmaps" }), "/stacks"); strings.Contains(body, "Shared views") {
+		t.Error(mainOf(body))
+	}
+}
+
 func TestExports(t *testing.T) {
 	w := &webtest.Watched{Stacks: []infrav1.Terraform{stack(10), stack(11), stack(1)}}
 	w.Stacks[0].Status.Conditions[0].Message = "=cmd|' /C calc'!A0"

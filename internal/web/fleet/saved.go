@@ -57,6 +57,8 @@ type viewsView struct {
 	All     []savedView
 	Current string
 	Save    site.Button
+	// Note says which shared views are not shown.
+	Note string
 }
 
 type savedView struct {
@@ -67,7 +69,9 @@ type savedView struct {
 
 func (p *pages) viewsOf(r *site.Request, now params) viewsView {
 	v := viewsView{Current: now.encode(), Save: r.Allow(site.Button{Label: "Save this view", Address: "/stacks/views/save"})}
-	for _, s := range slices.Concat(ownViews(r.Request), p.shared.list(r)) {
+	shared, note := p.shared.list(r)
+	v.Note = note
+	for _, s := range slices.Concat(ownViews(r.Request), shared) {
 		shown := savedView{Title: s.Title, Address: Section + "?" + s.Query, Namespace: s.Namespace, Here: s.Query == v.Current}
 		if s.Query == v.Current {
 			b := site.Button{Label: "Delete this view", Address: "/stacks/views/delete", Confirm: fmt.Sprintf("Delete the view %q?", s.Title),
@@ -187,6 +191,7 @@ type sharedViews struct {
 
 type rememberedViews struct {
 	views []saved
+	note  string
 	until time.Time
 }
 
@@ -196,35 +201,42 @@ func (s *sharedViews) forget() {
 	s.known = nil
 }
 
-// list returns the shared views that the person may read. Without them, the page is complete.
-func (s *sharedViews) list(r *site.Request) []saved {
+// list returns the shared views that the person may read, and says which are not among them. Without
+// them, the page is complete.
+func (s *sharedViews) list(r *site.Request) (views []saved, note string) {
 	key := r.Person.Key()
 	s.mu.Lock()
 	known, ok := s.known[key]
 	s.mu.Unlock()
 	if ok && r.Now.Before(known.until) {
-		return known.views
+		return known.views, known.note
 	}
-	views := readShared(r)
+	views, note, err := readShared(r)
+	if err != nil {
+		return nil, "Shared views cannot be read now."
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	const maxPeople = 1000
 	if s.known == nil || len(s.known) >= maxPeople {
 		s.known = map[string]rememberedViews{}
 	}
-	s.known[key] = rememberedViews{views, r.Now.Add(viewsRemembered)}
-	return views
+	s.known[key] = rememberedViews{views, note, r.Now.Add(viewsRemembered)}
+	return views, note
 }
 
-func readShared(r *site.Request) []saved {
+func readShared(r *site.Request) (views []saved, note string, err error) {
 	scope, err := r.Scope("", "configmaps")
 	if err != nil || scope.Nothing() {
-		return nil
+		return nil, "", err
 	}
 	namespaces := []string{""}
 	if !scope.Everywhere() {
 		namespaces = scope.Namespaces()
-		namespaces = namespaces[:min(len(namespaces), maxNamespaces)]
+		if len(namespaces) > maxNamespaces {
+			namespaces = namespaces[:maxNamespaces]
+			note = "Views are shared in namespaces: only those of " + strings.Join(namespaces, ", ") + " are shown."
+		}
 	}
 	lists := make([]corev1.ConfigMapList, len(namespaces))
 	reading, ctx := errgroup.WithContext(r.Context())
@@ -237,8 +249,8 @@ func readShared(r *site.Request) []saved {
 			return err
 		})
 	}
-	if reading.Wait() != nil {
-		return nil
+	if err := reading.Wait(); err != nil {
+		return nil, "", err
 	}
 	var all []saved
 	for _, list := range lists {
@@ -251,5 +263,8 @@ func readShared(r *site.Request) []saved {
 		}
 	}
 	slices.SortFunc(all, func(a, b saved) int { return strings.Compare(a.Title, b.Title) })
-	return all[:min(len(all), maxSharedViews)]
+	if len(all) > maxSharedViews {
+		note = fmt.Sprintf("Only %d of the shared views are shown.", maxSharedViews)
+	}
+	return all[:min(len(all), maxSharedViews)], note, nil
 }

@@ -26,7 +26,7 @@ func at(namespace, name string) metav1.ObjectMeta {
 // sample is a source, a Kustomization that applies two stacks, a third that reads from them, and a tenant.
 func sample() Objects {
 	base := &infrav1.Terraform{ObjectMeta: at("prod", "base")}
-	base.Labels = map[string]string{labelKustomization: "infra", labelKustomizationNamespace: "prod", "team": "net"}
+	base.Labels = map[string]string{labelKustomization: "infra", labelKustomizationNamespace: "prod", "team": "net", "Tier": "Base"}
 	base.Spec.SourceRef = &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "repo"}
 	base.Spec.Publishes = []infrav1.Publication{{Contract: "vpc", Version: "1.2.0", Value: "vpc"}}
 	base.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "base-outputs"}
@@ -93,6 +93,7 @@ func TestShow(t *testing.T) {
 		"":                                       "GitRepository:prod/repo Kustomization:prod/infra Terraform:acme/app Terraform:acme/gone Terraform:prod/base Terraform:prod/cluster contract:prod/base:vpc outputs:prod/base:base-outputs Tenant:acme/acme-web",
 		"q=kind:stack":                           "Terraform:acme/app Terraform:acme/gone Terraform:prod/base Terraform:prod/cluster",
 		"q=kind:stack+team:net":                  "Terraform:prod/base",
+		"q=kind:stack+tier:base":                 "Terraform:prod/base",
 		"q=state:missing":                        "Terraform:acme/gone",
 		"q=CLUSTER":                              "Terraform:prod/cluster",
 		"q=nothing":                              "",

@@ -128,7 +128,7 @@ func (n *Node) matches(query string) bool {
 			case "namespace", "ns":
 				has = n.Namespace == value
 			default:
-				has = n.Labels[field] == value
+				has = labelled(n.Labels, field, value)
 			}
 		}
 		if !has {
@@ -136,6 +136,16 @@ func (n *Node) matches(query string) bool {
 		}
 	}
 	return true
+}
+
+// labelled reports whether a label has a value, in any case: words of a query are in lower case.
+func labelled(labels map[string]string, name, value string) bool {
+	for key, text := range labels {
+		if strings.EqualFold(key, name) && strings.EqualFold(text, value) {
+			return true
+		}
+	}
+	return false
 }
 
 // near are the nodes within some levels of one, with and against the edges.

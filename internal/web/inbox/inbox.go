@@ -55,11 +55,11 @@ func (p *pages) show(r *site.Request) (*site.Page, error) {
 		Topics: append(p.objects.Topics(r.Context(), watched.Kustomizations, watched.Registries, watched.Circuits), watched.Stacks.Topic())}, nil
 }
 
-// count is how many things wait for the person.
+// count is how many things wait for the person. Without an answer there is no number.
 func (p *pages) count(r *site.Request) int {
 	w, err := p.gather(r)
 	if err != nil {
-		return 0
+		return 0 // the page itself says so
 	}
 	return count(w)
 }

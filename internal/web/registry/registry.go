@@ -6,6 +6,7 @@ package registry
 import (
 	_ "embed"
 	"html/template"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -101,6 +102,11 @@ func modulePath(m layout.Module) string {
 	return site.Path("registry", "modules", m.Namespace, m.Name, m.System)
 }
 
+// versionPath is the page of a version, whose build metadata begins with a plus.
+func versionPath(m layout.Module, version string) string {
+	return modulePath(m) + "?" + url.Values{"version": {version}}.Encode()
+}
+
 // release is the data of the templates of one module.
 type release struct {
 	catalog.Release
@@ -155,7 +161,7 @@ func module(r *site.Request) (*site.Page, error) {
 	}
 	counts := d.addUsers(r, m)
 	for _, one := range list.Items {
-		d.Versions = append(d.Versions, version{one, modulePath(m) + "?version=" + one.Version, noticeOf(one.Notice), one.Version == wanted, counts[one.Version]})
+		d.Versions = append(d.Versions, version{one, versionPath(m, one.Version), noticeOf(one.Notice), one.Version == wanted, counts[one.Version]})
 	}
 	return &site.Page{Title: m.String() + " " + wanted, Section: Section, Trail: []site.Link{{Text: "Registry", Address: Section}},
 		Commands: []string{"yuba registry show " + m.String(), "yuba registry users " + m.String()},
@@ -172,7 +178,8 @@ func newest(releases []catalog.Release) string {
 	return releases[0].Version
 }
 
-// addUsers asks who uses the module. Those who may not see all stacks see how many there are.
+// addUsers asks which stacks use the module. Without the right to see all stacks, people see how many
+// there are.
 func (d *release) addUsers(r *site.Request, m layout.Module) map[string]int {
 	list, err := r.As.Content.Users(r.Context(), m.String(), "")
 	if apierrors.IsForbidden(err) {

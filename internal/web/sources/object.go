@@ -5,6 +5,7 @@ package sources
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -47,19 +48,24 @@ type object struct {
 // source names the source of a Kustomization.
 type source struct{ kind, namespace, name string }
 
+// credentials matches what a URL says about who asks: people put tokens there.
+var credentials = regexp.MustCompile(`^(https?://)[^/@]*@`)
+
+func withoutCredentials(address string) string { return credentials.ReplaceAllString(address, "$1") }
+
 // read describes an object of any of the kinds.
 func read(o client.Object) object {
 	v := object{Namespace: o.GetNamespace(), Name: o.GetName(), original: o, Fetched: true}
 	var artifact *meta.Artifact
 	switch o := o.(type) {
 	case *sourcev1.GitRepository:
-		v.Kind, v.From, v.Suspended, v.conditions, artifact = "GitRepository", o.Spec.URL, o.Spec.Suspend, o.Status.Conditions, o.Status.Artifact
+		v.Kind, v.From, v.Suspended, v.conditions, artifact = "GitRepository", withoutCredentials(o.Spec.URL), o.Spec.Suspend, o.Status.Conditions, o.Status.Artifact
 		v.Interval = o.Spec.Interval.Duration.String()
 	case *sourcev1.OCIRepository:
-		v.Kind, v.From, v.Suspended, v.conditions, artifact = "OCIRepository", o.Spec.URL, o.Spec.Suspend, o.Status.Conditions, o.Status.Artifact
+		v.Kind, v.From, v.Suspended, v.conditions, artifact = "OCIRepository", withoutCredentials(o.Spec.URL), o.Spec.Suspend, o.Status.Conditions, o.Status.Artifact
 		v.Interval = o.Spec.Interval.Duration.String()
 	case *sourcev1.Bucket:
-		v.Kind, v.From, v.Suspended, v.conditions, artifact = "Bucket", o.Spec.Endpoint+"/"+o.Spec.BucketName, o.Spec.Suspend, o.Status.Conditions, o.Status.Artifact
+		v.Kind, v.From, v.Suspended, v.conditions, artifact = "Bucket", withoutCredentials(o.Spec.Endpoint)+"/"+o.Spec.BucketName, o.Spec.Suspend, o.Status.Conditions, o.Status.Artifact
 		v.Interval = o.Spec.Interval.Duration.String()
 	case *sourcev1.ExternalArtifact:
 		v.Kind, v.From, v.conditions, artifact, v.Fetched = "ExternalArtifact", "pushed", o.Status.Conditions, o.Status.Artifact, false

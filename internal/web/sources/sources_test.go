@@ -45,6 +45,18 @@ func TestRead(t *testing.T) {
 	}
 }
 
+func TestCredentialsInAddressesAreNotShown(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://ada:hunter2@example.com/x.git": "https://example.com/x.git", "https://ghp_token@example.com/x": "https://example.com/x", "http://:p@h/x@y": "http://h/x@y",
+		"https://example.com/a@b": "https://example.com/a@b", "ssh://git@example.com/x": "ssh://git@example.com/x", "oci://r/x": "oci://r/x",
+	} {
+		v := read(&sourcev1.GitRepository{ObjectMeta: here1, Spec: sourcev1.GitRepositorySpec{URL: address}})
+		if v.From != want || v.matches("hunter2") {
+			t.Errorf("%s is shown as %s", address, v.From)
+		}
+	}
+}
+
 func TestInventoryName(t *testing.T) {
 	for id, want := range map[string]string{"prod_a_apps_Deployment": "Deployment prod/a", "_a__Namespace": "Namespace a", "odd": "odd"} {
 		if got := inventoryName(id); got != want {
