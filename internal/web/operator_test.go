@@ -5,6 +5,7 @@ package web
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -111,6 +113,41 @@ func TestPagesOfOperators(t *testing.T) {
 	for _, address := range []string{"/sources/gitrepository/" + namespace + "/gone", "/sources/nothing/a/b", "/tenants/" + namespace + "/gone", "/contracts/" + namespace + "/gone"} {
 		if code, body := b.get(address); code != http.StatusNotFound || !strings.Contains(body, "There is no") {
 			t.Errorf("%s: %d", address, code)
+		}
+	}
+}
+
+// a/b-c and a-b/c are two objects, and two rows: the script finds them by their ids.
+func TestIDsOfRowsAreUnique(t *testing.T) {
+	w := newWorld(t)
+	short := apitest.Namespace(t)
+	long, hour := short+"-b", metav1.Duration{Duration: time.Hour}
+	if err := apitest.Client(t).Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: long}}); err != nil {
+		t.Fatal(err)
+	}
+	for namespace, name := range map[string]string{short: "b-c", long: "c"} {
+		registry := &tenantv1.TenantRegistry{ObjectMeta: named(namespace, name), Spec: tenantv1.TenantRegistrySpec{
+			Source:        tenantv1.DataSource{Type: tenantv1.SourceConfigMap, SyncInterval: "1h", ConfigMap: &tenantv1.ConfigMapSource{Name: "c", Key: "rows.yaml"}},
+			ValueMappings: tenantv1.ValueMappings{UID: "id", Activate: "active"}}}
+		made(t, registry, &tenantv1.Tenant{ObjectMeta: named(namespace, name), Spec: tenantv1.TenantSpec{UID: "acme", TemplateRef: "web"}},
+			&sourcev1.GitRepository{ObjectMeta: named(namespace, name), Spec: sourcev1.GitRepositorySpec{URL: "https://example.com/r.git", Interval: hour}},
+			&yubav1.Contract{ObjectMeta: named(namespace, name), Spec: yubav1.ContractSpec{Version: "1.0.0", Type: "string"}},
+			&yubav1.Policy{ObjectMeta: named(namespace, name), Spec: yubav1.PolicySpec{Rules: []yubav1.PolicyRule{{CEL: "true", Name: "always"}}}},
+			&infrav1.Terraform{ObjectMeta: named(namespace, name), Spec: infrav1.TerraformSpec{Interval: hour, Inline: map[string]string{"main.tf": ""}}})
+	}
+	b, id := w.login(admin()), regexp.MustCompile(`\sid="([^"]+)"`)
+	for _, address := range []string{"/", "/stacks", "/sources", "/tenants", "/contracts", "/policies", "/graph?group=none"} {
+		var body string
+		eventually(t, address+" has both", func() bool {
+			_, body = b.get(address)
+			return strings.Contains(address, "/graph") || address == "/" || strings.Contains(body, short+"/b-c") && strings.Contains(body, long+"/c")
+		})
+		seen := map[string]bool{}
+		for _, found := range id.FindAllStringSubmatch(body, -1) {
+			if seen[found[1]] {
+				t.Errorf("%s has two elements with the id %s", address, found[1])
+			}
+			seen[found[1]] = true
 		}
 	}
 }

@@ -246,10 +246,18 @@ func planEntry(t *infrav1.Terraform) entry {
 			b.Confirm = fmt.Sprintf("Reject plan %s of %s? It is never applied.", p.Pending, title(t))
 		case p.IsDestroyPlan:
 			b.Danger, b.Confirm = true, fmt.Sprintf("Destroy everything that %s manages?", title(t))
+		case destroys(p.Summary):
+			b.Confirm = fmt.Sprintf("Approve plan %s of %s (%s)? It destroys resources.", p.Pending, title(t), p.Summary)
 		}
 		e.Buttons = append(e.Buttons, button{b, acts.Right(v, t)})
 	}
 	return e
+}
+
+// destroys reports whether a summary of changes, such as "+2 ~1 -3", has resources that are destroyed.
+func destroys(summary string) bool {
+	_, count, found := strings.Cut(summary, "-")
+	return found && !strings.HasPrefix(count, "0")
 }
 
 // sentence says why a plan waits.

@@ -57,7 +57,7 @@ func fails(message string) func(*infrav1.Terraform) {
 	return says(infrav1.ConditionReady, metav1.ConditionFalse, infrav1.ReasonPlanFailed, message)
 }
 
-func destroys(t *infrav1.Terraform) { t.Status.Plan.IsDestroyPlan = true }
+func destroysAll(t *infrav1.Terraform) { t.Status.Plan.IsDestroyPlan = true }
 
 // shown writes the inbox as lines.
 func shown(v *view) string {
@@ -103,7 +103,7 @@ func TestArrange(t *testing.T) {
 `, 3},
 		"plans without a digest are never the same": {world{stacks: []*infrav1.Terraform{stack("a", waits("")), stack("b", waits(""))}},
 			"plans\n  team/a [pending] Waits for approval. (Approve) (Reject) <with a comment…>\n  team/b [pending] Waits for approval. (Approve) (Reject) <with a comment…>\n", 2},
-		"a destruction is never folded with a change": {world{stacks: []*infrav1.Terraform{stack("a", waits("x")), stack("b", waits("x"), destroys)}},
+		"a destruction is never folded with a change": {world{stacks: []*infrav1.Terraform{stack("a", waits("x")), stack("b", waits("x"), destroysAll)}},
 			"plans\n  team/a [pending] Waits for approval. (Approve) (Reject) <with a comment…>\n  team/b [pending] Destroys everything that the stack manages. (Approve) (Reject) <with a comment…>\n", 2},
 		"a rejected plan waits for nobody": {world{stacks: []*infrav1.Terraform{stack("a", waits("x"), func(t *infrav1.Terraform) {
 			t.Annotations = map[string]string{infrav1.AnnotationRejected: "plan-1"}
@@ -161,6 +161,21 @@ func TestArrange(t *testing.T) {
 	}
 }
 
+// One key approves a plan that only adds. What destroys something is asked about.
+func TestApprovalsThatDestroyAreAskedAbout(t *testing.T) {
+	for summary, want := range map[string]string{
+		"+1 ~0 -0": "", "": "", "+0 ~1 -0": "", "+0 ~0 -10": "Approve plan plan-1 of team/a (+0 ~0 -10)? It destroys resources.", "+2 ~0 -1": "Approve plan plan-1 of team/a (+2 ~0 -1)? It destroys resources.",
+	} {
+		e := planEntry(stack("a", waits("x"), func(t *infrav1.Terraform) { t.Status.Plan.Summary = summary }))
+		if got := e.Buttons[0].Confirm; got != want {
+			t.Errorf("%q: %q, want %q", summary, got, want)
+		}
+	}
+	if all := planEntry(stack("a", waits("x"), destroysAll)); all.Buttons[0].Confirm != "Destroy everything that team/a manages?" || !all.Buttons[0].Danger {
+		t.Errorf("%+v", all.Buttons[0])
+	}
+}
+
 func kustomization(name, revision, confirmed string) *kustomizev1.Kustomization {
 	k := &kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Annotations: map[string]string{standing.AnnotationConfirmPrune: confirmed}}}
 	k.Status.LastAttemptedRevision = revision
@@ -183,7 +198,7 @@ func circuit(name string, state yubav1.CircuitBreakerState, mode yubav1.CircuitB
 
 func TestForesee(t *testing.T) {
 	visible := []*infrav1.Terraform{stack("a", waits("x")), stack("b", waits("x")), stack("c"), stack("d", waits("y"), func(t *infrav1.Terraform) { t.Spec.Suspend = true }),
-		stack("e", waits("x"), destroys)}
+		stack("e", waits("x"), destroysAll)}
 	for sentence, test := range map[string]struct {
 		verb acts.Verb
 		rows []string
