@@ -5,8 +5,7 @@
 // it, into the change of the object that does it, or into a refusal that says why not.
 //
 // The command line and the web page do the same thing in the same way because both ask here. The
-// package sends nothing: whoever asks sends the change as the person, and the API server authorises
-// it.
+// package sends nothing: its callers send the change as the person, and the API server authorises it.
 package verbs
 
 import (

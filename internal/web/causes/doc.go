@@ -4,6 +4,6 @@
 // Package causes shows failures and drift by their causes: forty stacks with one problem are one row,
 // with one action for all of them.
 //
-// What a cause is, package cause says. Versions of providers come from the server's index of what runs
-// resolved; who may not read that sees the rows without them.
+// Package cause defines causes. Versions of providers come from the server's index of what runs resolved;
+// without the right to read it, people see the rows without versions.
 package causes

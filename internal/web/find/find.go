@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/web/cause"
 	"github.com/yuba-dev/yuba/internal/web/query"
 	"github.com/yuba-dev/yuba/internal/web/site"
@@ -121,7 +120,7 @@ func Describe(t *infrav1.Terraform, causes bool) Stack {
 	state := standing.Of(t)
 	s := Stack{Terraform: t, State: state, Facts: query.Stack{
 		Namespace: t.Namespace, Name: t.Name, State: string(state), Drift: Drifts(t), Changed: Changed(t), Labels: t.Labels,
-		Source: SourceOf(t), Tenant: TenantOf(t), Text: standing.Sentence(t),
+		Source: SourceOf(t), Tenant: standing.TenantOf(t), Text: standing.Sentence(t),
 	}}
 	if causes {
 		if f, ok := Problem(t, state); ok {
@@ -194,19 +193,6 @@ func SourceOf(t *infrav1.Terraform) string {
 	return ref.Kind + "/" + t.SourceNamespace() + "/" + ref.Name
 }
 
-// TenantOf is NAMESPACE/NAME of the tenant that a stack belongs to; empty for none.
-func TenantOf(t *infrav1.Terraform) string {
-	if name := t.Labels[tenantv1.LabelTenant]; name != "" {
-		return cmp.Or(t.Labels[tenantv1.LabelTenantNamespace], t.Namespace) + "/" + name
-	}
-	for _, owner := range t.OwnerReferences {
-		if owner.Kind == "Tenant" && strings.HasPrefix(owner.APIVersion, tenantv1.GroupVersion.Group+"/") {
-			return t.Namespace + "/" + owner.Name
-		}
-	}
-	return ""
-}
-
 // facts asks what the query needs to know besides the stacks.
 func (f *Finder) facts(r *site.Request, q query.Query) (query.Facts, error) {
 	facts := query.Facts{Now: r.Now}
@@ -232,12 +218,12 @@ func refusalOf(of string, err error) error {
 	var status apierrors.APIStatus
 	switch {
 	case apierrors.IsForbidden(err):
-		return &site.Refusal{Code: 403, Says: fmt.Sprintf("Who uses %s is only told to those who may list it in all namespaces.", of),
+		return &site.Refusal{Code: 403, Says: fmt.Sprintf("The users of %s are only shown with the right to list them in all namespaces.", of),
 			Hint: "You need the right to get usage.content.yuba.dev. Leave the term out to see your stacks."}
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &status) && status.Status().Code < 500:
-		return site.BadRequest(fmt.Sprintf("The server cannot say who uses %s: %s.", of, strings.TrimSuffix(err.Error(), ".")), "")
+		return site.BadRequest(fmt.Sprintf("The server cannot list the users of %s: %s.", of, strings.TrimSuffix(err.Error(), ".")), "")
 	}
 	return fmt.Errorf("ask who uses %s: %w", of, err)
 }

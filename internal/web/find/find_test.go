@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/registry/usage"
 	"github.com/yuba-dev/yuba/internal/web/cause"
 	"github.com/yuba-dev/yuba/internal/web/query"
@@ -24,28 +23,6 @@ func stack(change func(t *infrav1.Terraform)) *infrav1.Terraform {
 	t := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
 	change(t)
 	return t
-}
-
-func TestTenantOf(t *testing.T) {
-	for sentence, test := range map[string]struct {
-		change func(*infrav1.Terraform)
-		want   string
-	}{
-		"none": {func(*infrav1.Terraform) {}, ""},
-		"by its owner": {func(t *infrav1.Terraform) {
-			t.OwnerReferences = []metav1.OwnerReference{{APIVersion: tenantv1.GroupVersion.String(), Kind: "Tenant", Name: "acme"}}
-		}, "ns/acme"},
-		"another Tenant": {func(t *infrav1.Terraform) {
-			t.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Tenant", Name: "acme"}}
-		}, ""},
-		"by its labels": {func(t *infrav1.Terraform) {
-			t.Labels = map[string]string{tenantv1.LabelTenant: "acme", tenantv1.LabelTenantNamespace: "customers"}
-		}, "customers/acme"},
-	} {
-		if got := TenantOf(stack(test.change)); got != test.want {
-			t.Errorf("%s: got %q, want %q", sentence, got, test.want)
-		}
-	}
 }
 
 func TestAnswersAreBounded(t *testing.T) {

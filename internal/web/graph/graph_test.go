@@ -26,7 +26,7 @@ func at(namespace, name string) metav1.ObjectMeta {
 // sample is a source, a Kustomization that applies two stacks, a third that reads from them, and a tenant.
 func sample() Objects {
 	base := &infrav1.Terraform{ObjectMeta: at("prod", "base")}
-	base.Labels = map[string]string{labelKustomization: "infra", labelKustomizationNamespace: "prod", "team": "net", "Tier": "Base"}
+	base.Labels = map[string]string{standing.LabelKustomization: "infra", standing.LabelKustomizationNamespace: "prod", "team": "net", "Tier": "Base"}
 	base.Spec.SourceRef = &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "repo"}
 	base.Spec.Publishes = []infrav1.Publication{{Contract: "vpc", Version: "1.2.0", Value: "vpc"}}
 	base.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "base-outputs"}

@@ -84,12 +84,6 @@ type SourceObject struct {
 	Says   string
 }
 
-// The labels that a Kustomization sets on what it applies.
-const (
-	labelKustomization          = "kustomize.toolkit.fluxcd.io/name"
-	labelKustomizationNamespace = "kustomize.toolkit.fluxcd.io/namespace"
-)
-
 // ModelOf makes a model of objects.
 func ModelOf(o Objects) *Model {
 	m := &Model{Nodes: map[string]*Node{}}
@@ -121,7 +115,7 @@ func ModelOf(o Objects) *Model {
 			m.need(n, ref.Kind, cmp.Or(ref.Namespace, t.Namespace), ref.Name, "source", false)
 		}
 		m.appliedBy(n, t.Labels)
-		if owner := tenants[tenantOf(t)]; owner != nil {
+		if owner := tenants[standing.TenantOf(t)]; owner != nil {
 			m.edge(n.ID, owner.ID, "part of the tenant", false)
 		}
 	}
@@ -198,24 +192,11 @@ func (m *Model) need(n *Node, kind, namespace, name, how string, soft bool) {
 }
 
 func (m *Model) appliedBy(n *Node, labels map[string]string) {
-	name, namespace := labels[labelKustomization], labels[labelKustomizationNamespace]
+	namespace, name := standing.AppliedBy(n.Namespace, labels)
 	by := id("Kustomization", namespace, name)
 	if name != "" && by != n.ID {
 		m.edge(m.referred("Kustomization", namespace, name).ID, n.ID, "applies", false)
 	}
-}
-
-// tenantOf is the tenant that a stack belongs to, as NAMESPACE/NAME.
-func tenantOf(t *infrav1.Terraform) string {
-	for _, o := range t.OwnerReferences {
-		if o.Kind == tenantv1.TenantKind && strings.HasPrefix(o.APIVersion, tenantv1.GroupVersion.Group+"/") {
-			return t.Namespace + "/" + o.Name
-		}
-	}
-	if name := t.Labels[tenantv1.LabelTenant]; name != "" {
-		return cmp.Or(t.Labels[tenantv1.LabelTenantNamespace], t.Namespace) + "/" + name
-	}
-	return ""
 }
 
 func (m *Model) add(n *Node) *Node {

@@ -33,7 +33,7 @@ func Add(s *site.Site) {
 	m := manual{sync.OnceValues(func() (*docsite.Docs, error) {
 		d, err := docsite.Read(docs.Files)
 		if err == nil {
-			go d.Index() // whoever reads may search next
+			go d.Index() // readers may search next
 		}
 		return d, err
 	}), "/assets/docs.js?" + s.Edition}

@@ -187,7 +187,8 @@ func (p pages) users(r *site.Request, v object) (list []user, err error) {
 // takes reports whether a stack takes from a source, or is applied by a Kustomization.
 func takes(t *infrav1.Terraform, v object) bool {
 	if v.Kind == "Kustomization" {
-		return t.Labels["kustomize.toolkit.fluxcd.io/name"] == v.Name && t.Labels["kustomize.toolkit.fluxcd.io/namespace"] == v.Namespace
+		namespace, name := standing.AppliedBy(t.Namespace, t.Labels)
+		return name == v.Name && namespace == v.Namespace
 	}
 	ref := t.Spec.SourceRef
 	return ref != nil && ref.Kind == v.Kind && ref.Name == v.Name && (ref.Namespace == v.Namespace || ref.Namespace == "" && t.Namespace == v.Namespace)

@@ -4,7 +4,6 @@
 package stack
 
 import (
-	"cmp"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,6 +11,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/verbs"
 	"github.com/yuba-dev/yuba/internal/web/site"
+	"github.com/yuba-dev/yuba/internal/web/standing"
 )
 
 // fact is something about a stack.
@@ -22,12 +22,6 @@ type fact struct {
 	At   any
 }
 
-// The label and annotations of who applied an object.
-const (
-	labelKustomization          = "kustomize.toolkit.fluxcd.io/name"
-	labelKustomizationNamespace = "kustomize.toolkit.fluxcd.io/namespace"
-)
-
 // factsOf says what a stack is, and what was done last.
 func factsOf(t *infrav1.Terraform) []fact {
 	key := client.ObjectKeyFromObject(t)
@@ -37,8 +31,8 @@ func factsOf(t *infrav1.Terraform) []fact {
 			facts = append(facts, fact{label, text, link, at})
 		}
 	}
-	if by := t.Labels[labelKustomization]; by != "" {
-		more("Applied by", "Kustomization "+cmp.Or(t.Labels[labelKustomizationNamespace], t.Namespace)+"/"+by, "", nil)
+	if namespace, by := standing.AppliedBy(t.Namespace, t.Labels); by != "" {
+		more("Applied by", "Kustomization "+namespace+"/"+by, site.Path("sources", "kustomization", namespace, by), nil)
 	}
 	s := &t.Status
 	if s.LastAttemptedRevision != "" {

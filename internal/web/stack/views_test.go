@@ -17,6 +17,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/web/standing"
 )
 
 // stackThat is a stack named team/vpc that differs from an idle one as the changes say.
@@ -121,7 +122,7 @@ func TestFacts(t *testing.T) {
 		"a plan, a run and a lock": {stackThat(pending, func(t *infrav1.Terraform) {
 			t.Spec.SourceRef = &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "infra", Namespace: "flux"}
 			t.Spec.Path, t.Spec.Workspace, t.Spec.ApprovePlan = "./a/b", "eu", infrav1.ApprovePlanDisable
-			t.Labels = map[string]string{labelKustomization: "apps", labelKustomizationNamespace: "flux"}
+			t.Labels = map[string]string{standing.LabelKustomization: "apps", standing.LabelKustomizationNamespace: "flux"}
 			s := &t.Status
 			s.LastAttemptedRevision, s.LastAppliedRevision = "main@sha1:0123456789abcdef", "main@sha1:fedcba9876543210"
 			s.Plan.Summary, s.Plan.IsDestroyPlan, s.Lock.Pending = "+0 ~0 -3", true, "l1"
