@@ -43,6 +43,10 @@ func TestDecisionsConverge(t *testing.T) {
 		if w.facts.Stack.Deleting || !first.Verb.StartsRun() {
 			return
 		}
+		// What policies refuse is not planned again after the apply, and no run starts while they are not known.
+		if w.facts.Policy.Refused != "" && d.Reason == ReasonPolicyRefused || w.facts.Policy.Problem != "" && d.Reason == ReasonPolicyUnknown {
+			return
+		}
 		if w.changes == "" && d.Verb != VerbRest {
 			t.Fatalf("nothing to change, but %s", d)
 		}
