@@ -27,6 +27,7 @@ func Add(s *site.Site, watched client.Reader) {
 	s.Action("/inbox/do", p.do)
 	s.Page("/inbox/result/{id}", p.result)
 	s.Action("/inbox/seen", p.seen)
+	s.Serve("/inbox/waiting", p.waiting)
 	s.Action("/inbox/prune", p.confirmPrune)
 	s.Action("/inbox/tenants", p.confirmTenants)
 	s.Action("/inbox/circuit", p.closeCircuit)
@@ -61,7 +62,7 @@ func (p *pages) count(r *site.Request) int {
 	if err != nil {
 		return 0
 	}
-	return count(w)
+	return waitingOf(w).Count
 }
 
 // allow disables the buttons that the person may not press.

@@ -195,6 +195,8 @@ type frame struct {
 	Parts    []drawn
 	Sections []entry
 	Edition  string
+	// Waiting is the sum of the counts beside the sections.
+	Waiting int
 	// Notice is what the last action said, Bad if it failed.
 	Notice string
 	Bad    bool
@@ -215,6 +217,7 @@ func (s *Site) writeFrame(w http.ResponseWriter, r *Request, p *Page, parts []dr
 		e := entry{Section: section, Here: section.Address == p.Section}
 		if section.Count != nil {
 			e.Count = section.Count(r)
+			f.Waiting += e.Count
 		}
 		f.Sections = append(f.Sections, e)
 	}
