@@ -12,6 +12,7 @@ import (
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/web/site"
 	"github.com/yuba-dev/yuba/internal/web/standing"
 )
@@ -75,7 +76,7 @@ func kustomizationUses(k *kustomizev1.Kustomization, by string) []use {
 	ref := k.Spec.SourceRef
 	of := use{Environment: environment(k, by), Where: "Kustomization " + k.Namespace + "/" + k.Name, Address: site.Path("sources", "kustomization", k.Namespace, k.Name)}
 	source := of
-	source.Kind, source.Source, source.Version = kindSource, sourceName(ref.Kind, ref.Namespace, k.Namespace, ref.Name), site.ShortRevision(k.Status.LastAppliedRevision)
+	source.Kind, source.Source, source.Version = kindSource, sourceName(ref.Kind, ref.Namespace, k.Namespace, ref.Name), shorten.Revision(k.Status.LastAppliedRevision)
 	var found []image
 	for i := range k.Spec.Images {
 		set := &k.Spec.Images[i]

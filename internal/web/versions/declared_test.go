@@ -116,7 +116,7 @@ func TestWhatObjectsTell(t *testing.T) {
 	}
 	k.Status.LastAppliedRevision, k.Status.Conditions = "main@sha1:0123456789abcdef", ready
 	want = "image|acme/web|3|prod|Kustomization apps/web|images\nimage|db|sha256:aaaaaaaaaaaa|prod|Kustomization apps/web|images\n" +
-		"source|GitRepository apps/repo|main@sha1:01234567|prod|Kustomization apps/web|"
+		"source|GitRepository apps/repo|main@sha1:0123456789|prod|Kustomization apps/web|"
 	if diff := cmp.Diff(want, shown(kustomizationUses(k, "env"))); diff != "" {
 		t.Error(diff)
 	}

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/registry/usage"
 	"github.com/yuba-dev/yuba/internal/web/pieces"
 	"github.com/yuba-dev/yuba/internal/web/site"
@@ -153,7 +154,7 @@ func usesOf(users []usage.User, stacks []*infrav1.Terraform, by string) []use {
 	for _, t := range stacks {
 		at[t.Namespace+"/"+t.Name] = t
 		if ref := t.Spec.SourceRef; ref != nil && t.Status.LastAppliedRevision != "" {
-			uses = append(uses, use{Kind: kindSource, Source: sourceName(ref.Kind, ref.Namespace, t.Namespace, ref.Name), Version: site.ShortRevision(t.Status.LastAppliedRevision),
+			uses = append(uses, use{Kind: kindSource, Source: sourceName(ref.Kind, ref.Namespace, t.Namespace, ref.Name), Version: shorten.Revision(t.Status.LastAppliedRevision),
 				Environment: environment(t, by), Where: t.Namespace + "/" + t.Name, Address: site.Path("stacks", t.Namespace, t.Name)})
 		}
 		uses = append(uses, stackImages(t, by)...)
