@@ -166,6 +166,12 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 		return err
 	}
 	defer func() { err = errors.Join(err, e.stop(ctx, cancel)) }()
+	// Before content is served, which makes links to the page.
+	stopWeb, err := opts.openHTTP(ctx, e, health)
+	if err != nil {
+		return err
+	}
+	defer stopWeb()
 	url, stop, err := e.serveContent(ctx, *opts, certs)
 	if err != nil {
 		return err
@@ -178,23 +184,6 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 	}
 	if err != nil {
 		return err
-	}
-	if opts.HTTPAddress != "" {
-		var h hooks
-		h.engine.Store(e)
-		late := latePage{off: !opts.Web.Serve}
-		web, listener, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(15), func() string { return health.unready(ctx) }, &late, &h, opts.Log)
-		if err != nil {
-			return err
-		}
-		defer web.Close() //nolint:errcheck // the process ends
-		if opts.Web.Serve {
-			page, err := e.openWeb(opts.Config, listener.Addr().String(), opts.Web.AllowMasters)
-			if err != nil {
-				return err
-			}
-			late.Store(page)
-		}
 	}
 	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		return opts.watchLatecomers(ctx, direct, e.sourceKinds, latecomerCheck)
@@ -211,6 +200,31 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// openHTTP serves browsers and webhooks, if there is an address for them.
+func (opts *ControllerOptions) openHTTP(ctx context.Context, e *engine, health *health) (stop func(), err error) {
+	if opts.HTTPAddress == "" {
+		return func() {}, nil
+	}
+	var h hooks
+	h.engine.Store(e)
+	late := latePage{off: !opts.Web.Serve}
+	web, listener, err := serveWeb(opts.HTTPAddress, opts.Connections.Share(15), func() string { return health.unready(ctx) }, &late, &h, opts.Log)
+	if err != nil {
+		return nil, err
+	}
+	stop = func() { web.Close() } //nolint:errcheck // the process ends
+	if !opts.Web.Serve {
+		return stop, nil
+	}
+	page, err := e.openWeb(opts.Config, listener.Addr().String(), opts.Web.AllowMasters)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	late.Store(page)
+	return stop, nil
 }
 
 // startEngine creates the engine and starts its runner. On an error it closes blobs, endpoint and

@@ -8,10 +8,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	notify "github.com/yuba-dev/yuba/internal/gitops/notify/controller"
 	"github.com/yuba-dev/yuba/internal/gitops/notify/receive"
+	"github.com/yuba-dev/yuba/internal/web/links"
 )
 
 // addNotifications adds alerts. Call it before adding controllers, which use its event recorder.
@@ -28,8 +32,28 @@ func (e *engine) addNotifications() error {
 	if err := e.dispatcher.SetupWithManager(e.manager); err != nil {
 		return fmt.Errorf("set up the notifications: %w", err)
 	}
-	e.events = notify.NewRecorder(e.events, e.manager.GetScheme(), e.dispatcher.Offer)
+	recorder := notify.NewRecorder(e.events, e.manager.GetScheme(), e.dispatcher.Offer)
+	base, err := e.opts.Web.address()
+	if err != nil {
+		return err
+	}
+	if base != nil {
+		recorder.Page = pageUnder(base)
+	}
+	e.events = recorder
 	return nil
+}
+
+// pageUnder returns the addresses of pages about events, under the one where people reach the page.
+// Without that there are none: an address of this machine means nothing to those who read a message.
+func pageUnder(base *url.URL) func(client.Object, string) string {
+	prefix := strings.TrimRight(base.String(), "/")
+	return func(o client.Object, reason string) string {
+		if path := links.About(o, reason); path != "" {
+			return prefix + path
+		}
+		return ""
+	}
 }
 
 // CheckEventsAddr validates an address for events; an empty one is valid.

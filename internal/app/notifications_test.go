@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 )
 
-// Beside Flux, its notification-controller hears of everything, in its form.
+// Beside Flux, its notification-controller hears of everything, in its form, and which page it is about.
 func TestEventsArePostedToANotificationController(t *testing.T) {
 	events := make(chan eventv1.Event, 100)
 	flux := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +32,7 @@ func TestEventsArePostedToANotificationController(t *testing.T) {
 		}
 	}))
 	defer flux.Close()
-	running(t, func(o *ControllerOptions) { o.EventsAddr = flux.URL })
+	running(t, func(o *ControllerOptions) { o.EventsAddr, o.Web.URL = flux.URL, "https://yuba.example.com/" })
 	namespace := apitest.Namespace(t)
 	stack := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "vpc"}, Spec: infrav1.TerraformSpec{
 		Interval: metav1.Duration{Duration: time.Hour}, SourceRef: &infrav1.CrossNamespaceSourceReference{Kind: "ExternalArtifact", Name: "missing"}}}
@@ -46,6 +46,9 @@ func TestEventsArePostedToANotificationController(t *testing.T) {
 				continue // another test's
 			} else if o.Kind != "Terraform" || o.Name != "vpc" || o.APIVersion != infrav1.GroupVersion.String() || e.Severity != "error" || e.Reason != infrav1.ReasonArtifactFailed {
 				t.Errorf("%+v", e)
+			}
+			if page, want := e.Metadata[infrav1.GroupVersion.Group+"/page"], "https://yuba.example.com/stacks/"+namespace+"/vpc"; page != want {
+				t.Errorf("the page is %q, want %q", page, want)
 			}
 			return
 		case <-time.After(2 * time.Minute):

@@ -89,7 +89,8 @@ func addresses(namespace string) []string {
 	return []string{"/graph", "/graph?group=none&levels=all&focus=" + namespace + "/vpc", "/sources", "/sources/gitrepository/" + namespace + "/repo",
 		"/sources/kustomization/" + namespace + "/infra", "/tenants", "/tenants/" + namespace + "/acme-web", "/tenants/" + namespace + "/acme-web/render", "/operations",
 		"/operations/outages", "/operations/tools", "/registry", "/registry/providers", "/contracts", "/contracts/" + namespace + "/vpc", "/versions",
-		"/versions?of=GitRepository+" + namespace + "/repo", "/policies", "/audit"}
+		"/versions?of=GitRepository+" + namespace + "/repo", "/policies", "/audit", "/tenants/templates/" + namespace + "/web/render",
+		"/tenants/templates/" + namespace + "/web/render?col.id=%3Cscript%3Ealert(1)&col.active=1"}
 }
 
 func TestPagesOfOperators(t *testing.T) {
@@ -110,7 +111,7 @@ func TestPagesOfOperators(t *testing.T) {
 			t.Errorf("%s shows what it must not", address)
 		}
 	}
-	for _, address := range []string{"/sources/gitrepository/" + namespace + "/gone", "/sources/nothing/a/b", "/tenants/" + namespace + "/gone", "/contracts/" + namespace + "/gone"} {
+	for _, address := range []string{"/sources/gitrepository/" + namespace + "/gone", "/sources/nothing/a/b", "/tenants/" + namespace + "/gone", "/tenants/templates/" + namespace + "/gone/render", "/contracts/" + namespace + "/gone"} {
 		if code, body := b.get(address); code != http.StatusNotFound || !strings.Contains(body, "There is no") {
 			t.Errorf("%s: %d", address, code)
 		}
@@ -168,7 +169,7 @@ func TestPagesOfOperatorsWithFewRights(t *testing.T) {
 			t.Errorf("%s shows objects of another namespace", address)
 		}
 	}
-	for _, address := range addresses(namespace)[3:5] {
+	for _, address := range append(addresses(namespace)[3:5], "/tenants/templates/"+namespace+"/web/render") {
 		if code, _ := b.get(address); code != http.StatusForbidden {
 			t.Errorf("%s: %d", address, code)
 		}

@@ -99,7 +99,7 @@ func New(o Options) (*Web, error) {
 	edition := o.Version + "-" + assets.Edition()
 	s := site.New(site.Options{
 		Access: access.New(o.Config, o.Objects, o.Cache, o.Now), Hub: live.New(o.Cache), Who: logins.Who,
-		Sections: slices.Clone(sections), Edition: edition, Now: o.Now, Log: o.Log,
+		Sections: slices.Clone(sections), Cookie: cookieOf(o), Edition: edition, Now: o.Now, Log: o.Log,
 	})
 	if err := fleet.Add(s, o.Cache); err != nil {
 		return nil, err

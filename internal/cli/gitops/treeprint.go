@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -37,7 +38,7 @@ func (p *treePrinter) show(n *treeNode, lead, indent string) {
 func (p *treePrinter) line(n *treeNode) string {
 	parts := []string{diagnostic.Printable(n.String())}
 	if n.Revision != "" {
-		parts = append(parts, ui.ShortRevision(diagnostic.Printable(n.Revision)))
+		parts = append(parts, shorten.Revision(diagnostic.Printable(n.Revision)))
 	}
 	if n.Source != nil {
 		from := "from " + n.Source.Kind + "/" + n.Source.Name

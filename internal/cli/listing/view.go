@@ -21,6 +21,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -142,7 +143,7 @@ func (v *View) cells(o *session.Object) map[string]string {
 		name = o.Kind.Singular() + "/" + name
 	}
 	if !v.Answer.Wide() {
-		revision, message = ui.ShortRevision(revision), o.ShortMessage()
+		revision, message = shorten.Revision(revision), o.ShortMessage()
 	}
 	cells := map[string]string{"NAMESPACE": o.GetNamespace(), "NAME": name, "REVISION": revision, "READY": string(o.Ready().Status), "MESSAGE": message}
 	if o.Kind.Suspends {

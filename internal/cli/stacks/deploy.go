@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/blueprint"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 )
 
@@ -91,7 +92,7 @@ func (d deployment) deploy(ctx context.Context, s *session.Session, dir string, 
 	if err != nil {
 		return err
 	}
-	s.News("Pushed %s (%s): %s", dir, ui.Size(pushed.Size), ui.ShortRevision(pushed.Revision))
+	s.News("Pushed %s (%s): %s", dir, ui.Size(pushed.Size), shorten.Revision(pushed.Revision))
 	var before infrav1.Terraform
 	if err := s.Objects.Get(ctx, key, &before); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("get %s: %w", key, err)

@@ -14,6 +14,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // origin is where a stack comes from.
@@ -57,7 +58,7 @@ func originOf(ctx context.Context, s *session.Session, t *infrav1.Terraform, now
 func appliedFrom(owner *session.Object) string {
 	text := ""
 	if owner.Revision() != "" {
-		text = ", " + ui.ShortRevision(owner.Revision())
+		text = ", " + shorten.Revision(owner.Revision())
 	}
 	switch {
 	case owner.Spec.Suspend:
@@ -83,7 +84,7 @@ func notWell(source *session.Object, now time.Time) string {
 	}
 	kept := ""
 	if source.Revision() != "" {
-		kept = "\nThe stack uses the last good revision: " + ui.ShortRevision(source.Revision())
+		kept = "\nThe stack uses the last good revision: " + shorten.Revision(source.Revision())
 	}
 	return fmt.Sprintf("not ready%s: %s%s", since, c.Message, kept)
 }

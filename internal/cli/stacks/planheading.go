@@ -14,6 +14,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 	"github.com/yuba-dev/yuba/internal/verbs"
@@ -29,7 +30,7 @@ func planHeading(t *infrav1.Terraform, s *plan.Standing, now time.Time) string {
 		name += " " + s.ID
 	}
 	if s.Revision != "" {
-		name += " of revision " + ui.ShortRevision(s.Revision)
+		name += " of revision " + shorten.Revision(s.Revision)
 	}
 	made := ""
 	if !s.Made.IsZero() {
@@ -52,7 +53,7 @@ func planHeading(t *infrav1.Terraform, s *plan.Standing, now time.Time) string {
 	case plan.StateUnchanged:
 		text = "No changes: run " + s.Run + " found no changes"
 		if s.Revision != "" {
-			text += " for revision " + ui.ShortRevision(s.Revision)
+			text += " for revision " + shorten.Revision(s.Revision)
 		}
 		if made != "" {
 			text += ", " + ui.Age(now, s.Made) + " ago"

@@ -15,6 +15,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/verbs"
 )
@@ -187,9 +188,9 @@ func (v *statusView) source() {
 		case t.Status.LastAppliedRevision == t.Status.LastAttemptedRevision:
 			applied = "applied"
 		case t.Status.LastAppliedRevision != "":
-			applied = "last applied " + ui.ShortRevision(t.Status.LastAppliedRevision)
+			applied = "last applied " + shorten.Revision(t.Status.LastAppliedRevision)
 		}
-		v.Line("Revision", "%s (%s)", ui.ShortRevision(t.Status.LastAttemptedRevision), applied)
+		v.Line("Revision", "%s (%s)", shorten.Revision(t.Status.LastAttemptedRevision), applied)
 	}
 	if w := t.WorkspaceName(); w != infrav1.DefaultWorkspace {
 		v.Line("Workspace", "%s", w)

@@ -123,7 +123,7 @@ func (v *whyView) changes(since string, list []run.InputChange) {
 	v.Line("", "inputs changed since %s:", since)
 	for i := range list {
 		c := &list[i]
-		v.Line("", "  %s", changeInWords(c))
+		v.Line("", "  %s", diagnostic.Printable(c.InWords()))
 		for _, f := range c.Files {
 			v.Line("", "    %s %s", f.Change, f.Name)
 		}
@@ -131,35 +131,6 @@ func (v *whyView) changes(since string, list []run.InputChange) {
 			v.Line("", "    and %d more files", c.MoreFiles)
 		}
 	}
-}
-
-// changeInWords is a changed input in one line: its name, old and new value, and origin.
-func changeInWords(c *run.InputChange) string {
-	text := c.Part
-	if c.Name != "" {
-		text += " " + c.Name
-	}
-	from, to := c.From, c.To
-	if c.Part == "source" {
-		from, to = ui.ShortRevision(from), ui.ShortRevision(to)
-	}
-	switch {
-	case c.Secret:
-		text += ": changed (secret)"
-	case from == "":
-		text += ": now " + to
-	case to == "":
-		text += ": gone, was " + from
-	default:
-		text += ": " + from + " -> " + to
-	}
-	if c.Untouched {
-		text += " (no file that the stack reads)"
-	}
-	if c.Origin != "" {
-		text += ", from " + c.Origin
-	}
-	return diagnostic.Printable(text)
 }
 
 func (v *whyView) proof(p *run.Proof) {

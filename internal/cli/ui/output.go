@@ -110,17 +110,6 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d MiB", n/kib/kib)
 }
 
-// ShortRevision cuts the digest of a revision.
-func ShortRevision(revision string) string {
-	head, digest, ok := strings.Cut(revision, ":")
-	if !ok || len(digest) <= shortDigest {
-		return revision
-	}
-	return head + ":" + digest[:shortDigest]
-}
-
-const shortDigest = 10
-
 // FirstLine cuts text to its first line and to a width.
 func FirstLine(text string, width int) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")

@@ -31,3 +31,16 @@ func Fit(text string, most int) string {
 	}
 	return text
 }
+
+// digits is how much of a digest people need to tell revisions apart.
+const digits = 10
+
+// Revision shortens the digest of a revision such as main@sha1:1a2b3c4d…. Commands and pages show the
+// same, so that people find one in the other.
+func Revision(revision string) string {
+	before, digest, ok := strings.Cut(revision, ":")
+	if ok && len(digest) > digits {
+		return before + ":" + digest[:digits]
+	}
+	return revision
+}

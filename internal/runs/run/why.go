@@ -5,7 +5,10 @@ package run
 
 import (
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Why explains what Yuba does for a stack, and why. It includes no secret values.
@@ -100,6 +103,33 @@ type InputChange struct {
 	// Files are the changed files that the stack reads, MoreFiles the number of further ones.
 	Files     []FileChange `json:"files,omitempty"`
 	MoreFiles int          `json:"moreFiles,omitempty"`
+}
+
+// InWords is the change in one line: its name, old and new value, and origin. Values are as others
+// wrote them.
+func (c *InputChange) InWords() string {
+	text := strings.TrimSpace(c.Part + " " + c.Name)
+	from, to := c.From, c.To
+	if c.Part == "source" {
+		from, to = shorten.Revision(from), shorten.Revision(to)
+	}
+	switch {
+	case c.Secret:
+		text += ": changed (secret)"
+	case from == "":
+		text += ": now " + to
+	case to == "":
+		text += ": gone, was " + from
+	default:
+		text += ": " + from + " -> " + to
+	}
+	if c.Untouched {
+		text += " (no file that the stack reads)"
+	}
+	if c.Origin != "" {
+		text += ", from " + c.Origin
+	}
+	return text
 }
 
 // FileChange is a file that was added, changed or removed.

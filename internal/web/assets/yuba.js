@@ -260,4 +260,52 @@
   addEventListener("pagehide", () => { followed.forEach((stream) => stream.close()); followed.clear(); });
   addEventListener("pageshow", follow);
   tick();
+
+  // What waits, in the title, the icon and the navigation of every open page. One tab asks for all tabs.
+  const icon = $("link[rel=icon]"), mark = icon.href;
+  const waits = (n) => {
+    document.title = (n ? "(" + n + ") " : "") + document.title.replace(/^\(\d+\) /, "");
+    icon.href = n ? "data:image/svg+xml," + encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f4c81"/>' +
+      '<circle cx="18" cy="18" r="14" fill="#b3261e"/><text x="18" y="25" font-family="sans-serif" font-size="19" font-weight="bold" text-anchor="middle" fill="#fff">' + (n > 99 ? "99" : n) + "</text></svg>") : mark;
+    const inbox = $('nav a[href="/"]');
+    let pill = $(".pill", inbox);
+    if (!n) { if (pill) pill.remove(); return; }
+    if (!pill) { pill = document.createElement("b"); pill.className = "pill"; inbox.append(" ", pill); }
+    pill.textContent = n;
+  };
+  const bell = $("#bell");
+  const rings = () => localStorage.getItem("notify") === "yes" && Notification.permission === "granted";
+  const ring = (now) => {
+    try {
+      const shown = new Notification("Yuba: " + now.count + " waiting", { body: now.newest, tag: "yuba", icon: mark });
+      shown.onclick = () => { window.focus(); location.assign("/"); };
+    } catch { /* phones show none without a service worker */ }
+  };
+  const count = async (old) => {
+    const known = JSON.parse(localStorage.getItem("waits") || "{}");
+    if (known.asked > Date.now() - old) return;
+    localStorage.setItem("waits", JSON.stringify({ ...known, asked: Date.now() }));
+    const response = await fetch("/inbox/waiting", { headers: { Accept: "application/json" } }).catch(() => null);
+    if (!response || !response.ok) return;
+    const now = await response.json();
+    localStorage.setItem("waits", JSON.stringify({ ...now, asked: Date.now() }));
+    waits(now.count);
+    if (bell && (now.at > known.at || now.count > known.count) && !document.hasFocus() && "Notification" in window && rings()) ring(now);
+  };
+  if (bell) {
+    waits(+body.dataset.waits);
+    setInterval(() => count(25000), 30000);
+    document.addEventListener("yuba:drawn", () => count(2000));
+    addEventListener("storage", (e) => { if (e.key === "waits" && e.newValue) { const { count } = JSON.parse(e.newValue); if (count >= 0) waits(count); } });
+  }
+  if (bell && "Notification" in window) {
+    const label = () => { bell.hidden = false; bell.textContent = rings() ? "Stop notifications" : "Notify me of what waits"; };
+    label();
+    bell.onclick = async () => {
+      if (rings()) localStorage.setItem("notify", "no");
+      else if (await Notification.requestPermission() === "granted") { localStorage.setItem("notify", "yes"); count(0); }
+      else say("The browser does not let this page notify you. Its settings for this site can change that.", true);
+      label();
+    };
+  }
 })();

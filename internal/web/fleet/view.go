@@ -10,6 +10,7 @@ import (
 	"time"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/web/acts"
 	"github.com/yuba-dev/yuba/internal/web/find"
 	"github.com/yuba-dev/yuba/internal/web/query"
@@ -190,7 +191,7 @@ func (f *found) row(s *find.Stack, runs *recent) row {
 		case c.short:
 			next = cell{Kind: "short", Text: c.text(s)}
 		case c.mono:
-			next = cell{Kind: "mono", Text: site.ShortRevision(c.text(s))}
+			next = cell{Kind: "mono", Text: shorten.Revision(c.text(s))}
 		default:
 			next = cell{Kind: "text", Text: c.text(s)}
 		}

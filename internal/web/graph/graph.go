@@ -53,7 +53,9 @@ type data struct {
 	Missing       []string
 	Levels, Zooms []choice
 	All, Unopen   string
-	Reached       string
+	// More shows as many nodes as there can be; empty if it would not show more.
+	More    string
+	Reached string
 }
 
 // row is a node in the table.
@@ -116,6 +118,9 @@ func (d *data) choices(at *url.URL, zoom int) {
 		d.Levels = append(d.Levels, choice{level, pieces.With(at, "levels", level, "page", ""), here})
 	}
 	d.All = pieces.With(at, "focus", "", "levels", "", "page", "")
+	if d.Cut > 0 && d.Ask.Limit < most {
+		d.More = pieces.With(at, "limit", strconv.Itoa(most))
+	}
 	if len(d.Open) > 0 {
 		d.Unopen = pieces.With(at, "open", "", "page", "")
 	}

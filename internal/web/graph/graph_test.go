@@ -147,8 +147,22 @@ func TestManyNodesAreGrouped(t *testing.T) {
 	if v := m.Show(Ask{}); len(v.Nodes) != 30 || v.Nodes[0].Size != 100 {
 		t.Errorf("%d nodes, the first of %d", len(v.Nodes), v.Nodes[0].Size)
 	}
-	if v := m.Show(Ask{Group: notGrouped}); len(v.Nodes) != most || v.Cut != 2000 {
-		t.Errorf("%d nodes, %d cut off", len(v.Nodes), v.Cut)
+	for limit, want := range map[string]int{"": some, "17": 17, "1000": most, "9999": most, "x": some, "-1": some} {
+		if v := m.Show(AskOf(url.Values{"group": {notGrouped}, "limit": {limit}})); len(v.Nodes) != want || v.Cut != 3000-want {
+			t.Errorf("limit %q: %d nodes, %d cut off", limit, len(v.Nodes), v.Cut)
+		}
+	}
+	// What needs somebody, and the focus, are the last to be left out.
+	worst, focus := m.Nodes["Terraform:team-29/stack-2999"], m.Nodes["Terraform:team-28/stack-2998"]
+	if worst == nil || focus == nil {
+		t.Fatal("the nodes have other names")
+	}
+	worst.State = standing.Failed
+	if v := m.Show(Ask{Group: notGrouped, Limit: 3}); !slices.Contains(v.Nodes, worst) {
+		t.Error("a failed stack is left out")
+	}
+	if v := m.Show(Ask{Group: notGrouped, Limit: 1, Focus: focus.ID, Levels: allLevels}); !slices.Contains(v.Nodes, focus) {
+		t.Error("the focus is left out")
 	}
 	if v := m.Show(Ask{Open: []string{"team-3"}}); len(v.Nodes) != 129 {
 		t.Errorf("%d nodes with an open group", len(v.Nodes))

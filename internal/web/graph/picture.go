@@ -6,6 +6,7 @@ package graph
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -31,12 +32,21 @@ type picture struct {
 	ShownWidth, ShownHeight int
 	Nodes                   []shape
 	Lines                   []line
+	// Outlines are the shapes of kinds, which nodes name.
+	Outlines []outlined
+}
+
+// outlined is the shape of a kind.
+type outlined struct {
+	Name Kind
+	Path string
 }
 
 type shape struct {
-	ID, Class, Address, Title, Text, Mark, Path string
-	X, Y                                        int
-	Focus                                       bool
+	Class, Address, Title, Text, Mark string
+	Outline                           Kind
+	X, Y                              int
+	Focus                             bool
 }
 
 type line struct {
@@ -70,6 +80,11 @@ func draw(v View, at *url.URL, zoom int) picture {
 	d := layered.Of(len(v.Nodes), edges, floors(v.Nodes))
 	p := picture{Width: int(float64(max(d.Columns, 1))*columnWidth + 2*margin), Height: int(max(d.Rows, 1)*rowHeight + 2*margin)}
 	p.ShownWidth, p.ShownHeight = p.Width*zoom/100, p.Height*zoom/100
+	for _, k := range append(slices.Clone(kinds), Group) {
+		if slices.ContainsFunc(v.Nodes, func(n *Node) bool { return n.Kind == k }) {
+			p.Outlines = append(p.Outlines, outlined{k, outline(k)})
+		}
+	}
 	for i, n := range v.Nodes {
 		p.Nodes = append(p.Nodes, shapeOf(n, d.Nodes[i], v, at))
 	}
@@ -115,7 +130,7 @@ func floors(nodes []*Node) []int {
 
 func shapeOf(n *Node, at layered.Point, v View, address *url.URL) shape {
 	x, y := left(at), middle(at)-nodeHeight/2
-	s := shape{ID: n.ID, Class: string(n.Kind) + " " + string(n.State), Mark: marks[n.State], X: int(x), Y: int(y), Focus: n == v.Focus,
+	s := shape{Outline: n.Kind, Class: string(n.Kind) + " " + string(n.State), Mark: marks[n.State], X: int(x), Y: int(y), Focus: n == v.Focus,
 		Text: short(n.Name), Title: n.label() + ": " + string(n.State)}
 	if n.Kind == Group {
 		s.Class = "group " + n.Type + " " + string(n.State)
@@ -131,7 +146,7 @@ func shapeOf(n *Node, at layered.Point, v View, address *url.URL) shape {
 	if n.Kind != Group && v.Namespaces > 1 {
 		s.Text = short(n.Key())
 	}
-	s.Title, s.Path = diagnostic.Printable(s.Title), outline(n)
+	s.Title = diagnostic.Printable(s.Title)
 	return s
 }
 
@@ -155,9 +170,9 @@ func opened(at *url.URL, group string) string {
 }
 
 // outline is the shape of a kind of node, from its left upper corner.
-func outline(n *Node) string {
+func outline(k Kind) string {
 	const w, h = int(nodeWidth), int(nodeHeight)
-	switch n.Kind {
+	switch k {
 	case Source:
 		return fmt.Sprintf("M15 0H%dA15 15 0 0 1 %d %dH15A15 15 0 0 1 15 0Z", w-15, w-15, h)
 	case Kustomization:

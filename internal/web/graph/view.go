@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// most limits the nodes of a picture.
-	most = 1000
+	// most limits the nodes of a picture, some is how many there are unless a person asks for more: a
+	// page with a thousand nodes has 500 kB.
+	most, some = 1000, 200
 	// many is how many nodes are grouped unless a person asks for all of them.
 	many = 150
 	// defaultLevels is how far a focus reaches.
@@ -42,11 +43,13 @@ type Ask struct {
 	// Focus is a node's id, or NAMESPACE/NAME of a stack. Levels are the steps from it.
 	Focus  string
 	Levels int
+	// Limit is how many nodes are shown.
+	Limit int
 }
 
 // AskOf reads what the address of the page asks for.
 func AskOf(q url.Values) Ask {
-	a := Ask{Query: q.Get("q"), Group: q.Get("group"), Open: q["open"], Focus: q.Get("focus"), Levels: defaultLevels}
+	a := Ask{Query: q.Get("q"), Group: q.Get("group"), Open: q["open"], Focus: q.Get("focus"), Levels: defaultLevels, Limit: some}
 	if a.Focus != "" && !strings.Contains(a.Focus, ":") {
 		a.Focus = "Terraform:" + a.Focus
 	}
@@ -54,6 +57,9 @@ func AskOf(q url.Values) Ask {
 		a.Levels = n
 	} else if q.Get("levels") == "all" {
 		a.Levels = allLevels
+	}
+	if n, err := strconv.Atoi(q.Get("limit")); err == nil && n >= 1 {
+		a.Limit = min(n, most)
 	}
 	return a
 }
@@ -99,11 +105,13 @@ func (m *Model) Show(a Ask) View {
 	}
 	nodes, of := grouped(shown, v.Group, a)
 	v.Nodes = slices.SortedFunc(maps.Values(nodes), inOrder)
-	if len(v.Nodes) > most {
-		for _, n := range v.Nodes[most:] {
+	if limit := cmp.Or(a.Limit, some); len(v.Nodes) > limit {
+		v.first()
+		for _, n := range v.Nodes[limit:] {
 			delete(nodes, n.ID)
 		}
-		v.Cut, v.Nodes = len(v.Nodes)-most, v.Nodes[:most]
+		v.Cut, v.Nodes = len(v.Nodes)-limit, v.Nodes[:limit:limit]
+		slices.SortFunc(v.Nodes, inOrder)
 	}
 	namespaces := map[string]bool{}
 	for _, n := range v.Nodes {
@@ -112,6 +120,20 @@ func (m *Model) Show(a Ask) View {
 	v.Namespaces = len(namespaces)
 	v.Edges = m.between(nodes, of)
 	return v
+}
+
+// first puts those nodes first that should be left out last: the focus, and those that need somebody.
+func (v *View) first() {
+	rank := func(n *Node) int {
+		switch {
+		case n == v.Focus:
+			return 0
+		case n.Bad > 0 || n.Kind != Group && n.State.Rank() <= standing.Drift.Rank():
+			return 1
+		}
+		return 2 + n.rank()
+	}
+	slices.SortStableFunc(v.Nodes, func(a, b *Node) int { return rank(a) - rank(b) })
 }
 
 // matches reports whether a node has all words of a query.

@@ -90,18 +90,6 @@ func arrange(w *world) *view {
 	return v
 }
 
-// count is how many things wait: plans and failures count each, also where they are folded.
-func count(w *world) int {
-	n := len(held(w)) + len(outages(w))
-	for _, t := range w.stacks {
-		switch need(t, w.seen) {
-		case needsDecision, needsHands, needsLook:
-			n++
-		}
-	}
-	return n
-}
-
 func (v *view) add(s section, entries []entry) {
 	if len(entries) == 0 {
 		return

@@ -145,7 +145,7 @@ func TestArrange(t *testing.T) {
 			if got := shown(v); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
-			if got := count(&test.world); got != test.count {
+			if got := waitingOf(&test.world).Count; got != test.count {
 				t.Errorf("counts %d, want %d", got, test.count)
 			}
 			ids := map[string]bool{}
@@ -249,5 +249,23 @@ func TestResultsAreThoseOfTheirPerson(t *testing.T) {
 	x.keep(&outcomes{person: "ada", id: "late", at: now.Add(2 * resultLife)})
 	if len(x.all) != 1 {
 		t.Errorf("%d results are kept for ever", len(x.all)-1)
+	}
+}
+
+func TestTheNewestOfWhatWaits(t *testing.T) {
+	planned := func(ago time.Duration) func(*infrav1.Terraform) {
+		return func(t *infrav1.Terraform) { t.Status.LastPlanAt = &metav1.Time{Time: now.Add(-ago)} }
+	}
+	for sentence, test := range map[string]struct {
+		world world
+		want  waiting
+	}{
+		"nothing": {world{}, waiting{}},
+		"the plan that was made last": {world{stacks: []*infrav1.Terraform{stack("a", waits("x"), planned(time.Hour)), stack("b", waits("x"), planned(time.Minute)), stack("c")}},
+			waiting{2, "team/b", now.Add(-time.Minute).Unix()}},
+	} {
+		if got := waitingOf(&test.world); got != test.want {
+			t.Errorf("%s: %+v, want %+v", sentence, got, test.want)
+		}
 	}
 }

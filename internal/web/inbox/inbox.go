@@ -30,6 +30,7 @@ func Add(s *site.Site, stacks client.Reader, objects *watched.Objects) {
 	s.Action("/inbox/do", p.do)
 	s.Page("/inbox/result/{id}", p.result)
 	s.Action("/inbox/seen", p.seen)
+	s.Serve("/inbox/waiting", p.waiting)
 	for i := range s.Sections {
 		if s.Sections[i].Address == Section {
 			s.Sections[i].Count = p.count
@@ -61,7 +62,7 @@ func (p *pages) count(r *site.Request) int {
 	if err != nil {
 		return 0 // the page itself says so
 	}
-	return count(w)
+	return waitingOf(w).Count
 }
 
 // allow disables the buttons that the person may not press.

@@ -33,9 +33,10 @@ func (s *Site) draw(p *Page) ([]drawn, error) {
 		if err := s.views.ExecuteTemplate(&buffer, part.View, part.Data); err != nil {
 			return nil, fmt.Errorf("draw part %s: %w", part.ID, err)
 		}
+		text := withRoles(buffer.Bytes())
 		// The age of something is no change of it.
-		sum := sha256.Sum256(ages.ReplaceAll(buffer.Bytes(), []byte("$1")))
-		parts = append(parts, drawn{part.ID, template.HTML(buffer.String()), hex.EncodeToString(sum[:6])}) //nolint:gosec // html/template has just written it
+		sum := sha256.Sum256(ages.ReplaceAll(text, []byte("$1")))
+		parts = append(parts, drawn{part.ID, template.HTML(text), hex.EncodeToString(sum[:6])}) //nolint:gosec // html/template has just written it
 	}
 	return parts, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 )
 
@@ -31,7 +32,7 @@ func (s *Site) functions() template.FuncMap {
 		"initials": initials,
 		"tint":     tint,
 		"count":    count,
-		"revision": ShortRevision,
+		"revision": shorten.Revision,
 		"dict":     dict,
 		"join":     strings.Join,
 		"lines":    func(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") },
@@ -140,16 +141,6 @@ func Grouped(n int) string {
 		text = text[:at] + "\u202f" + text[at:]
 	}
 	return text
-}
-
-// ShortRevision shortens the digests of a revision such as main@sha1:1a2b3c4d….
-func ShortRevision(revision string) string {
-	before, digest, ok := strings.Cut(revision, ":")
-	const short = 8
-	if ok && len(digest) > short {
-		return before + ":" + digest[:short]
-	}
-	return revision
 }
 
 // dict makes data for a template of pairs of names and values.

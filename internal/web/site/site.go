@@ -34,6 +34,8 @@ type Options struct {
 	Who func(r *http.Request) (p access.Person, ok bool, err error)
 	// Sections are the entries of the navigation.
 	Sections []Section
+	// Cookie begins the names of cookies, without the prefix. Servers on one host need different ones.
+	Cookie string
 	// Edition changes when pages of an older server must be loaded again.
 	Edition string
 	Now     func() time.Time
@@ -202,6 +204,8 @@ type frame struct {
 	Parts    []drawn
 	Sections []entry
 	Edition  string
+	// Waiting is the sum of the counts beside the sections.
+	Waiting int
 	// Notice is what the last action said, Bad if it failed.
 	Notice string
 	Bad    bool
@@ -222,10 +226,11 @@ func (s *Site) writeFrame(w http.ResponseWriter, r *Request, p *Page, parts []dr
 		e := entry{Section: section, Here: section.Address == p.Section}
 		if section.Count != nil {
 			e.Count = section.Count(r)
+			f.Waiting += e.Count
 		}
 		f.Sections = append(f.Sections, e)
 	}
-	f.Notice, f.Bad = takeNotice(w, r.Request)
+	f.Notice, f.Bad = s.takeNotice(w, r.Request)
 	var buffer bytes.Buffer
 	if err := s.views.ExecuteTemplate(&buffer, "frame", f); err != nil {
 		return err
@@ -258,7 +263,7 @@ func (s *Site) fail(w http.ResponseWriter, r *Request, err error) {
 	case r.Method == http.MethodPost && wantsJSON(r.Request):
 		answer(w, refused.Code, spoken{Error: strings.TrimSpace(refused.Says + " " + refused.Hint)})
 	case r.Method == http.MethodPost:
-		leaveNotice(w, strings.TrimSpace(refused.Says+" "+refused.Hint), true)
+		s.leaveNotice(w, strings.TrimSpace(refused.Says+" "+refused.Hint), true)
 		http.Redirect(w, r.Request, r.cameFrom(), http.StatusSeeOther)
 	default:
 		page := &Page{Title: http.StatusText(refused.Code), Parts: []Part{{ID: "refusal", View: "refusal", Data: refused}}}
@@ -299,7 +304,7 @@ func (s *Site) finish(w http.ResponseWriter, r *Request, d Done) {
 		answer(w, http.StatusOK, spoken{Says: d.Says, Next: d.Next})
 		return
 	}
-	leaveNotice(w, d.Says, false)
+	s.leaveNotice(w, d.Says, false)
 	next := d.Next
 	if next == "" {
 		next = r.cameFrom()

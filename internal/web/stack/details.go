@@ -114,40 +114,14 @@ func (p pages) why(r *site.Request, t *infrav1.Terraform, page *site.Page) error
 func whyViewOf(why *run.Why) whyView {
 	v := whyView{Why: why, Now: verbs.InWords(why.Decision.Verb)}
 	for i := range why.Changes {
-		v.Changes = append(v.Changes, changeInWords(&why.Changes[i]))
+		v.Changes = append(v.Changes, why.Changes[i].InWords())
 	}
 	if why.LastRun != nil {
 		for i := range why.LastRun.Changes {
-			v.Before = append(v.Before, changeInWords(&why.LastRun.Changes[i]))
+			v.Before = append(v.Before, why.LastRun.Changes[i].InWords())
 		}
 	}
 	return v
-}
-
-// changeInWords is a changed input in one line: its name, old and new value, and origin.
-func changeInWords(c *run.InputChange) string {
-	text := strings.TrimSpace(c.Part + " " + c.Name)
-	from, to := c.From, c.To
-	if c.Part == "source" {
-		from, to = site.ShortRevision(from), site.ShortRevision(to)
-	}
-	switch {
-	case c.Secret:
-		text += ": changed (secret)"
-	case from == "":
-		text += ": now " + to
-	case to == "":
-		text += ": gone, was " + from
-	default:
-		text += ": " + from + " → " + to
-	}
-	if c.Untouched {
-		text += " (no file that the stack reads)"
-	}
-	if c.Origin != "" {
-		text += ", from " + c.Origin
-	}
-	return text
 }
 
 // neighbour is a stack that another one depends on, or that depends on it.

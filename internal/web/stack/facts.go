@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/verbs"
 	"github.com/yuba-dev/yuba/internal/web/site"
 	"github.com/yuba-dev/yuba/internal/web/standing"
@@ -41,9 +42,9 @@ func factsOf(t *infrav1.Terraform) []fact {
 		case s.LastAppliedRevision == s.LastAttemptedRevision:
 			applied = "applied"
 		case s.LastAppliedRevision != "":
-			applied = "last applied " + site.ShortRevision(s.LastAppliedRevision)
+			applied = "last applied " + shorten.Revision(s.LastAppliedRevision)
 		}
-		more("Revision", site.ShortRevision(s.LastAttemptedRevision)+" ("+applied+")", "", nil)
+		more("Revision", shorten.Revision(s.LastAttemptedRevision)+" ("+applied+")", "", nil)
 	}
 	more("Approval", approvalOf(t), "", nil)
 	switch p := s.Plan; {

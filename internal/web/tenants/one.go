@@ -104,7 +104,6 @@ type manifest struct{ ID, Text string }
 // renderedOf renders a template with the row of a tenant, without sensitive values. It changes nothing
 // and keeps the tenant's numbers.
 func renderedOf(template *tenantv1.TenantTemplate, tenant *tenantv1.Tenant) rendered {
-	var out rendered
 	row, err := render.RowOf(tenant)
 	if err != nil {
 		return rendered{Mistakes: []string{err.Error()}}
@@ -115,6 +114,11 @@ func renderedOf(template *tenantv1.TenantTemplate, tenant *tenantv1.Tenant) rend
 	if err != nil {
 		return rendered{Mistakes: strings.Split(err.Error(), "\n")}
 	}
+	return manifestsOf(made)
+}
+
+// manifestsOf renders the objects of a tenant, without sensitive values.
+func manifestsOf(made *tenantv1.Tenant) (out rendered) {
 	objects, errs := render.Objects(made)
 	for _, e := range errs {
 		out.Mistakes = append(out.Mistakes, e.Error())

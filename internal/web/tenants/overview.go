@@ -51,6 +51,8 @@ type template struct {
 	Says            string
 	Ready, Total    int32
 	Rollout         *rollout
+	// Try leads to the page where it is tried with a row.
+	Try string
 }
 
 // rollout is how far a changed template has come.
@@ -86,7 +88,7 @@ func registryOf(o *tenantv1.TenantRegistry, templates []*tenantv1.TenantTemplate
 
 // templateOf says how a template stands.
 func templateOf(t *tenantv1.TenantTemplate) template {
-	v := template{Namespace: t.Namespace, Name: t.Name, Ready: t.Status.ReadyTenants, Total: t.Status.TotalTenants, State: standing.Running, Says: "Not reconciled yet."}
+	v := template{Namespace: t.Namespace, Name: t.Name, Try: tryAddress(t.Namespace, t.Name), Ready: t.Status.ReadyTenants, Total: t.Status.TotalTenants, State: standing.Running, Says: "Not reconciled yet."}
 	valid := apimeta.FindStatusCondition(t.Status.Conditions, tenantv1.ConditionValid)
 	applied := apimeta.FindStatusCondition(t.Status.Conditions, tenantv1.ConditionApplied)
 	switch {

@@ -35,6 +35,7 @@ func Add(s *site.Site, objects *watched.Objects) {
 	s.Page("/tenants", p.list)
 	s.Page("/tenants/{namespace}/{name}", p.one)
 	s.Page("/tenants/{namespace}/{name}/render", p.render)
+	s.Page("/tenants/templates/{namespace}/{name}/render", p.tryRow)
 	s.Action("/tenants/registries/{namespace}/{name}/confirm", p.confirm)
 	s.Action("/tenants/registries/{namespace}/{name}/sync", p.sync)
 }

@@ -28,12 +28,12 @@ const between = 50
 
 // use is one version of something in one place.
 type use struct {
-	// Kind is module, provider, tool or source.
+	// Kind is source, chart, image, module, provider or tool.
 	Kind, Source, Version string
 	Environment           string
-	// Where is the stack or Kustomization.
+	// Where is the stack or another object. Address is its page; empty if it has none.
 	Where, Address string
-	// Says has what else is known: the constraint, and that it is only planned.
+	// Says has what else is known: the constraint, the input, and that it is only planned.
 	Says   string
 	Notice string
 	Since  any
@@ -107,7 +107,7 @@ func rank(environment string) int {
 	return between
 }
 
-var kinds = []string{"source", string(usage.Module), string(usage.Provider), string(usage.Tool)}
+var kinds = []string{kindSource, kindChart, kindImage, string(usage.Module), string(usage.Provider), string(usage.Tool)}
 
 func kindRank(kind string) int { return slices.Index(kinds, kind) }
 

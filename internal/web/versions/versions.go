@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/registry/usage"
 	"github.com/yuba-dev/yuba/internal/web/pieces"
 	"github.com/yuba-dev/yuba/internal/web/site"
@@ -46,6 +47,7 @@ type pages struct {
 	objects *watched.Objects
 	mu      sync.Mutex
 	answers map[string]answer
+	images  tenantImages
 }
 
 type answer struct {
@@ -74,6 +76,15 @@ func (p *pages) show(r *site.Request) (*site.Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Not every API serves Helm releases or tenants. Then there are none.
+	releases, err := watched.List(r, p.objects, watched.Releases)
+	if err != nil {
+		return nil, err
+	}
+	tenants, err := watched.List(r, p.objects, watched.Tenants)
+	if err != nil {
+		return nil, err
+	}
 	known := p.users(r, stacks.Items)
 	q := r.URL.Query()
 	d := data{Query: q.Get("q"), Of: q.Get("of"), Why: known.why, All: pieces.With(r.URL, "of", "", "page", "")}
@@ -85,11 +96,13 @@ func (p *pages) show(r *site.Request) (*site.Page, error) {
 	d.Choices = append([]string{byNamespace}, usual...)
 	uses := usesOf(known.users, stacks.Items, d.By)
 	for _, k := range kustomizations.Items {
-		if k.Status.LastAppliedRevision != "" {
-			ref := k.Spec.SourceRef
-			uses = append(uses, use{Kind: "source", Source: sourceName(ref.Kind, ref.Namespace, k.Namespace, ref.Name), Version: site.ShortRevision(k.Status.LastAppliedRevision),
-				Environment: environment(k, d.By), Where: "Kustomization " + k.Namespace + "/" + k.Name, Address: site.Path("sources", "kustomization", k.Namespace, k.Name)})
-		}
+		uses = append(uses, kustomizationUses(k, d.By)...)
+	}
+	for _, h := range releases.Items {
+		uses = append(uses, releaseUses(h, d.By)...)
+	}
+	for _, t := range tenants.Items {
+		uses = append(uses, p.images.uses(t, d.By)...)
 	}
 	uses = slices.DeleteFunc(uses, func(u use) bool { return !u.matches(d.Query) || d.Of != "" && u.Source != d.Of })
 	if d.Of != "" {
@@ -100,7 +113,7 @@ func (p *pages) show(r *site.Request) (*site.Page, error) {
 		d.Matrix.Rows, d.Pager = pieces.Cut(d.Matrix.Rows, r.URL)
 	}
 	return &site.Page{Title: "Versions by environment", Section: section, Wide: true, Commands: []string{"yuba registry users '*'", "yuba registry outdated"},
-		Parts: []site.Part{pieces.Catalogue(Page), {ID: "versions", View: "versions", Data: d}}, Topics: p.objects.Topics(r.Context(), watched.Stacks)}, nil
+		Parts: []site.Part{pieces.Catalogue(Page), {ID: "versions", View: "versions", Data: d}}, Topics: p.objects.Topics(r.Context(), watched.Stacks, watched.Kustomizations, watched.Releases, watched.Tenants)}, nil
 }
 
 // chosen is the label that names environments.
@@ -141,9 +154,10 @@ func usesOf(users []usage.User, stacks []*infrav1.Terraform, by string) []use {
 	for _, t := range stacks {
 		at[t.Namespace+"/"+t.Name] = t
 		if ref := t.Spec.SourceRef; ref != nil && t.Status.LastAppliedRevision != "" {
-			uses = append(uses, use{Kind: "source", Source: sourceName(ref.Kind, ref.Namespace, t.Namespace, ref.Name), Version: site.ShortRevision(t.Status.LastAppliedRevision),
+			uses = append(uses, use{Kind: kindSource, Source: sourceName(ref.Kind, ref.Namespace, t.Namespace, ref.Name), Version: shorten.Revision(t.Status.LastAppliedRevision),
 				Environment: environment(t, by), Where: t.Namespace + "/" + t.Name, Address: site.Path("stacks", t.Namespace, t.Name)})
 		}
+		uses = append(uses, stackImages(t, by)...)
 	}
 	for i := range users {
 		u := &users[i]

@@ -4,6 +4,7 @@
 package watched
 
 import (
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -71,6 +72,8 @@ var (
 	Buckets           = kind(sourcev1.GroupVersion, "Bucket", "buckets", &sourcev1.Bucket{}, func(l *sourcev1.BucketList) []sourcev1.Bucket { return l.Items })
 	ExternalArtifacts = kind(sourcev1.GroupVersion, "ExternalArtifact", "externalartifacts", &sourcev1.ExternalArtifact{},
 		func(l *sourcev1.ExternalArtifactList) []sourcev1.ExternalArtifact { return l.Items })
+
+	Releases = kind(helmv2.GroupVersion, helmv2.HelmReleaseKind, "helmreleases", &helmv2.HelmRelease{}, func(l *helmv2.HelmReleaseList) []helmv2.HelmRelease { return l.Items })
 
 	Registries = kind(tenantv1.GroupVersion, tenantv1.TenantRegistryKind, "tenantregistries", &tenantv1.TenantRegistry{},
 		func(l *tenantv1.TenantRegistryList) []tenantv1.TenantRegistry { return l.Items })

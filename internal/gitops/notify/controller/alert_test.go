@@ -108,6 +108,31 @@ func TestAlertsTellOfStacks(t *testing.T) {
 	}
 }
 
+// A chat gets the page's address as its link, whatever an author of objects calls the page.
+func TestAlertsLeadToThePage(t *testing.T) {
+	w, s, namespace := start(t), newSink(t), apitest.Namespace(t)
+	w.create(t, providerIn(namespace, "slack", s.URL+"/services/x"), alertIn(namespace, "Terraform"))
+	recorder := *w.recorder
+	recorder.Page = func(o client.Object, reason string) string {
+		return "https://yuba.example.com/stacks/" + o.GetName() + "/" + reason
+	}
+	stack := stackIn(namespace, "vpc", newCommit)
+	stack.Annotations = map[string]string{"event.toolkit.fluxcd.io/page": "https://evil.example"}
+	n := 0
+	eventually(t, "the message", func() bool {
+		n++ // until the watch knows the alert
+		recorder.Eventf(stack, nil, "Normal", "Applied", "Apply", "applied %d", n)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.bodies) > 0
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if body := s.bodies[0]; !strings.Contains(body, `"author_link":"https://yuba.example.com/stacks/vpc/Applied"`) || strings.Contains(body, "evil") {
+		t.Error(body)
+	}
+}
+
 // An outage is reported once on the alert and on the provider, without credentials.
 func TestOutagesAreTold(t *testing.T) {
 	w, s, namespace := start(t), newSink(t), apitest.Namespace(t)

@@ -169,7 +169,7 @@ func (d *Dispatcher) deliver(ctx context.Context, alert *notificationv1beta3.Ale
 	if provider.Spec.Suspend || !send.Supported(provider.Spec.Type) {
 		return
 	}
-	message := send.Message{Event: enrich(e.Event, alert), ID: messageID(e, client.ObjectKeyFromObject(alert))}
+	message := send.Message{Event: enrich(e.Event, alert), Page: metadata(e.Event, metaPage), ID: messageID(e, client.ObjectKeyFromObject(alert))}
 	if send.KeepsStatuses(provider.Spec.Type) {
 		if _, ok := send.Commit(message.Event); !ok {
 			return

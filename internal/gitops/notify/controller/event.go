@@ -39,6 +39,8 @@ const (
 	// metaPlan is the key of a stack's pending plan, metaChanges that of its summary.
 	metaPlan    = "plan"
 	metaChanges = "changes"
+	// metaPage is the key of the address of the web page about the event.
+	metaPage = "page"
 	// metaOriginRevision is the annotation of artifacts with their commit.
 	metaOriginRevision = "org.opencontainers.image.revision"
 	// reportingController is the recorder of all events.
@@ -65,12 +67,19 @@ func newEvent(scheme *runtime.Scheme, o client.Object, eventType, reason, messag
 			e.Metadata[name] = shorten.Fit(value, maxValue)
 		}
 	}
+	event := Event{Event: e, Labels: maps.Clone(o.GetLabels()), Concerns: concerns(o)}
 	for name, value := range facts(o, e) {
-		if value != "" {
-			e.Metadata[gvk.Group+"/"+name] = value
-		}
+		event.setMetadata(name, value)
 	}
-	return Event{Event: e, Labels: maps.Clone(o.GetLabels()), Concerns: concerns(o)}, nil
+	return event, nil
+}
+
+// setMetadata sets a value of the object's controller, unless it is empty. Annotations of objects
+// cannot: their keys have another prefix.
+func (e *Event) setMetadata(name, value string) {
+	if value != "" {
+		e.Metadata[e.InvolvedObject.GroupVersionKind().Group+"/"+name] = value
+	}
 }
 
 // concerns returns the namespaces whose alerts may match an object that is in none: the

@@ -118,6 +118,9 @@ func TestRecorder(t *testing.T) {
 	if len(offered) != 1 || offered[0].Message != long {
 		t.Errorf("%+v", offered)
 	}
+	if page, ok := offered[0].Metadata["kustomize.toolkit.fluxcd.io/page"]; ok {
+		t.Errorf("without an address, the page is %q", page)
+	}
 	// The controller's later changes of the object have no effect.
 	object.Labels["team"] = "b"
 	if offered[0].Labels["team"] != "a" {

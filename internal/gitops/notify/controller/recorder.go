@@ -20,6 +20,10 @@ import (
 
 // Recorder records events in the API, and offers them to the dispatcher.
 type Recorder struct {
+	// Page returns the address of the web page about an event of an object; empty if there is none.
+	// Nil: there are no addresses.
+	Page func(about client.Object, reason string) string
+
 	api      events.EventRecorder
 	scheme   *runtime.Scheme
 	offer    func(Event)
@@ -49,7 +53,12 @@ func (r *Recorder) Eventf(regarding, related runtime.Object, eventType, reason, 
 		return
 	}
 	// Alerts cannot name kinds that the scheme does not know.
-	if e, err := newEvent(r.scheme, object, eventType, reason, message, r.instance, time.Now()); err == nil {
-		r.offer(e)
+	e, err := newEvent(r.scheme, object, eventType, reason, message, r.instance, time.Now())
+	if err != nil {
+		return
 	}
+	if r.Page != nil {
+		e.setMetadata(metaPage, r.Page(object, reason))
+	}
+	r.offer(e)
 }

@@ -37,21 +37,25 @@ func composeDiscord(t Target, m Message) (request, error) {
 		color = discordRed
 	}
 	fields := []object{}
-	for _, f := range facts(e, discordFields, discordFieldBytes) {
+	for _, f := range m.facts(discordFields, discordFieldBytes) {
 		// Discord refuses fields without a name or value.
 		if f.name != "" && f.value != "" {
 			fields = append(fields, object{"name": f.name, "value": f.value})
 		}
 	}
+	embed := object{
+		"title":       shorten.Fit(objectName(e), discordTitleBytes),
+		"description": shorten.Fit(e.Message, discordTextBytes),
+		"color":       color,
+		"timestamp":   e.Timestamp.UTC().Format(time.RFC3339),
+		"fields":      fields,
+	}
+	if m.Page != "" {
+		embed["url"] = m.Page
+	}
 	return t.post(object{
 		"username": shorten.Fit(cmp.Or(t.Username, e.ReportingController), discordUsername),
-		"embeds": []object{{
-			"title":       shorten.Fit(objectName(e), discordTitleBytes),
-			"description": shorten.Fit(e.Message, discordTextBytes),
-			"color":       color,
-			"timestamp":   e.Timestamp.UTC().Format(time.RFC3339),
-			"fields":      fields,
-		}},
+		"embeds":   []object{embed},
 		// No text of an event may notify anybody.
 		"allowed_mentions": object{"parse": []string{}},
 	}), nil

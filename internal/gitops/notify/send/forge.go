@@ -129,8 +129,11 @@ func (f forge) send(ctx context.Context, t Target, m Message) error {
 	if says(answer, is, name, description) {
 		return nil
 	}
-	_, err = t.do(ctx, request{method: http.MethodPost, url: base + "/statuses/" + commit, header: header,
-		body: object{"state": is, f.context: name, "description": description}})
+	body := object{"state": is, f.context: name, "description": description}
+	if m.Page != "" {
+		body["target_url"] = m.Page // all forges name it so
+	}
+	_, err = t.do(ctx, request{method: http.MethodPost, url: base + "/statuses/" + commit, header: header, body: body})
 	return err
 }
 

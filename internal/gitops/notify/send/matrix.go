@@ -34,8 +34,11 @@ func composeMatrix(t Target, m Message) (request, error) {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s %s\n%s\n", mark, objectName(m.Event), shorten.Fit(m.Event.Message, matrixTextBytes))
-	for _, f := range facts(m.Event, matrixFacts, matrixFactBytes) {
+	for _, f := range m.facts(matrixFacts, matrixFactBytes) {
 		fmt.Fprintf(&text, "- %s: %s\n", f.name, f.value)
+	}
+	if m.Page != "" {
+		fmt.Fprintf(&text, "%s\n", m.Page)
 	}
 	return request{
 		method: http.MethodPut,

@@ -54,6 +54,9 @@ type Target struct {
 // Message is an event for one target.
 type Message struct {
 	Event eventv1.Event `json:"event"`
+	// Page is the address of the web page about the event; empty if there is none. Only Yuba sets it,
+	// unlike metadata, so services may make a link of it.
+	Page string `json:"page,omitempty"`
 	// CommitStatus is the name of the commit status, for forges.
 	CommitStatus string `json:"commitStatus,omitempty"`
 	// ID identifies the message in all attempts.

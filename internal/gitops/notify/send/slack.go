@@ -33,19 +33,20 @@ func composeSlack(t Target, m Message) (request, error) {
 		color = "danger"
 	}
 	fields := []object{}
-	for _, f := range facts(e, slackFields, slackFieldBytes) {
+	for _, f := range m.facts(slackFields, slackFieldBytes) {
 		fields = append(fields, object{"title": f.name, "value": slackText.Replace(f.value), "short": false})
 	}
-	message := object{
-		"username": cmp.Or(t.Username, e.ReportingController),
-		"attachments": []object{{
-			"color":       color,
-			"author_name": objectName(e),
-			"text":        slackText.Replace(shorten.Fit(e.Message, slackTextBytes)),
-			"mrkdwn_in":   []string{"text"},
-			"fields":      fields,
-		}},
+	attachment := object{
+		"color":       color,
+		"author_name": objectName(e),
+		"text":        slackText.Replace(shorten.Fit(e.Message, slackTextBytes)),
+		"mrkdwn_in":   []string{"text"},
+		"fields":      fields,
 	}
+	if m.Page != "" {
+		attachment["author_link"] = m.Page
+	}
+	message := object{"username": cmp.Or(t.Username, e.ReportingController), "attachments": []object{attachment}}
 	if t.Channel != "" {
 		message["channel"] = t.Channel
 	}

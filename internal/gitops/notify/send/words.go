@@ -22,10 +22,15 @@ func objectName(e eventv1.Event) string {
 // fact is an entry of an event's metadata.
 type fact struct{ name, value string }
 
-// facts returns the first entries of the metadata, sorted by name after the summary.
-func facts(e eventv1.Event, most, longest int) []fact {
+// facts returns the first entries of the metadata, sorted by name after the summary. The page is a
+// link of its own.
+func (m Message) facts(most, longest int) []fact {
 	const summary = "summary"
+	e := m.Event
 	names := slices.Sorted(maps.Keys(e.Metadata))
+	if m.Page != "" {
+		names = slices.DeleteFunc(names, func(name string) bool { return e.Metadata[name] == m.Page })
+	}
 	if at := slices.Index(names, summary); at > 0 {
 		names = slices.Insert(slices.Delete(names, at, at+1), 0, summary)
 	}
