@@ -32,6 +32,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/live"
 	"github.com/yuba-dev/yuba/internal/web/site"
+	"github.com/yuba-dev/yuba/internal/web/watched"
 )
 
 // Watched are objects in memory, as the cache of a server has them.
@@ -42,6 +43,8 @@ type Watched struct {
 	Registries     []tenantv1.TenantRegistry
 	Circuits       []yubav1.CircuitBreaker
 	Namespaces     []corev1.Namespace
+	// Unwatched is a resource that the server may not watch: a list would wait for ever.
+	Unwatched string
 }
 
 // Get implements client.Reader. Pages list.
@@ -56,6 +59,9 @@ func (w *Watched) List(_ context.Context, list client.ObjectList, _ ...client.Li
 		// As the cache does, copy each object shallowly.
 		list.Items = append([]infrav1.Terraform(nil), w.Stacks...)
 	case *kustomizev1.KustomizationList:
+		if w.Unwatched == "kustomizations" {
+			return fmt.Errorf("webtest: this watch never begins")
+		}
 		list.Items = w.Kustomizations
 	case *tenantv1.TenantRegistryList:
 		list.Items = w.Registries
@@ -93,11 +99,17 @@ type asks struct {
 	scheme *runtime.Scheme
 	mapper meta.RESTMapper
 	may    func(access.Right) bool
+	// unwatched is what the server may not watch.
+	unwatched string
 }
 
 func (a *asks) Scheme() *runtime.Scheme     { return a.scheme }
 func (a *asks) RESTMapper() meta.RESTMapper { return a.mapper }
 func (a *asks) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+	if own, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
+		own.Status.Allowed = own.Spec.ResourceAttributes.Resource != a.unwatched
+		return nil
+	}
 	review, ok := o.(*authorizationv1.SubjectAccessReview)
 	if !ok {
 		return fmt.Errorf("webtest does not create a %s", reflect.TypeOf(o))
@@ -109,6 +121,22 @@ func (a *asks) Create(_ context.Context, o client.Object, _ ...client.CreateOpti
 
 // Site returns a site for objects in memory, whose person may do what may allows, at a time.
 func Site(t testing.TB, w *Watched, may func(access.Right) bool, now time.Time) *site.Site {
+	t.Helper()
+	clock := func() time.Time { return now }
+	own := newAsks(t, w, may)
+	// Nothing listens there: what is not in memory is away.
+	config := &rest.Config{Host: "http://127.0.0.1:1"}
+	return site.New(site.Options{Access: access.New(config, own, w, clock), Hub: live.New(w), Now: clock, Log: slog.New(slog.DiscardHandler), Edition: "test",
+		Who: func(*http.Request) (access.Person, bool, error) { return access.Person{Name: "ada"}, true, nil }})
+}
+
+// Objects are the objects in memory by their kinds.
+func Objects(t testing.TB, w *Watched, now time.Time) *watched.Objects {
+	t.Helper()
+	return watched.New(w, newAsks(t, w, func(access.Right) bool { return true }), func() time.Time { return now })
+}
+
+func newAsks(t testing.TB, w *Watched, may func(access.Right) bool) *asks {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, infrav1.AddToScheme, tenantv1.AddToScheme, yubav1.AddToScheme, kustomizev1.AddToScheme} {
@@ -123,12 +151,7 @@ func Site(t testing.TB, w *Watched, may func(access.Right) bool, now time.Time) 
 	mapper.Add(kustomizev1.GroupVersion.WithKind("Kustomization"), meta.RESTScopeNamespace)
 	mapper.Add(tenantv1.GroupVersion.WithKind("TenantRegistry"), meta.RESTScopeNamespace)
 	mapper.Add(yubav1.GroupVersion.WithKind(yubav1.CircuitBreakerKind), meta.RESTScopeRoot)
-	clock := func() time.Time { return now }
-	// Nothing listens there: what is not in memory is away.
-	config := &rest.Config{Host: "http://127.0.0.1:1"}
-	a := access.New(config, &asks{scheme: scheme, mapper: mapper, may: may}, w, clock)
-	return site.New(site.Options{Access: a, Hub: live.New(w), Now: clock, Log: slog.New(slog.DiscardHandler), Edition: "test",
-		Who: func(*http.Request) (access.Person, bool, error) { return access.Person{Name: "ada"}, true, nil }})
+	return &asks{scheme: scheme, mapper: mapper, may: may, unwatched: w.Unwatched}
 }
 
 // Get asks a site for a page, and returns its status and body.

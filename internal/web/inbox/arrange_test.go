@@ -126,16 +126,16 @@ func TestArrange(t *testing.T) {
   team/missing [failed] The state is gone.
   team/unproven [ready] aws_vpc.main may exist.
 `, 4},
-		"held deletions": {world{kustomizations: []kustomizev1.Kustomization{
+		"held deletions": {world{kustomizations: []*kustomizev1.Kustomization{
 			kustomization("held", "main@1", ""), kustomization("confirmed", "main@1", "main@1"), kustomization("before", "main@2", "main@1")},
-			registries: []tenantv1.TenantRegistry{registry("held", tenantv1.HeldDeletion{ID: "a", Count: 12, Tenants: []string{"x", "y"}, Message: "12 of 20 rows are gone"}, ""),
+			registries: []*tenantv1.TenantRegistry{registry("held", tenantv1.HeldDeletion{ID: "a", Count: 12, Tenants: []string{"x", "y"}, Message: "12 of 20 rows are gone"}, ""),
 				registry("confirmed", tenantv1.HeldDeletion{ID: "a", Confirmed: true}, ""), registry("asked", tenantv1.HeldDeletion{ID: "a"}, "a")}},
 			`held
   TenantRegistry team/held [pending] 12 of 20 rows are gone (Delete 12 tenants)
   Kustomization team/before [pending] pruning 12 of 14 objects (Prune)
   Kustomization team/held [pending] pruning 12 of 14 objects (Prune)
 `, 3},
-		"outages": {world{circuits: []yubav1.CircuitBreaker{circuit("aws", yubav1.StateOpen, yubav1.ModeAutomatic), circuit("over", yubav1.StateClosed, ""), circuit("kept", yubav1.StateHalfOpen, yubav1.ModeOpen)}},
+		"outages": {world{circuits: []*yubav1.CircuitBreaker{circuit("aws", yubav1.StateOpen, yubav1.ModeAutomatic), circuit("over", yubav1.StateClosed, ""), circuit("kept", yubav1.StateHalfOpen, yubav1.ModeOpen)}},
 			"outages\n  CircuitBreaker aws [waiting] Provider hashicorp/aws is unavailable (Close) <Its failures by cause>\n  CircuitBreaker kept [waiting] Provider hashicorp/aws is unavailable (Make automatic) <Its failures by cause>\n", 2},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -160,21 +160,21 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-func kustomization(name, revision, confirmed string) kustomizev1.Kustomization {
-	k := kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Annotations: map[string]string{annotationConfirmPrune: confirmed}}}
+func kustomization(name, revision, confirmed string) *kustomizev1.Kustomization {
+	k := &kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Annotations: map[string]string{annotationConfirmPrune: confirmed}}}
 	k.Status.LastAttemptedRevision = revision
 	k.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: reasonPruneHeld, Message: "pruning 12 of 14 objects", LastTransitionTime: ago(time.Hour)}}
 	return k
 }
 
-func registry(name string, h tenantv1.HeldDeletion, confirmed string) tenantv1.TenantRegistry {
-	g := tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Annotations: map[string]string{tenantv1.AnnotationConfirmDeletion: confirmed}}}
+func registry(name string, h tenantv1.HeldDeletion, confirmed string) *tenantv1.TenantRegistry {
+	g := &tenantv1.TenantRegistry{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Annotations: map[string]string{tenantv1.AnnotationConfirmDeletion: confirmed}}}
 	g.Status.Held = &h
 	return g
 }
 
-func circuit(name string, state yubav1.CircuitBreakerState, mode yubav1.CircuitBreakerMode) yubav1.CircuitBreaker {
-	c := yubav1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: yubav1.CircuitBreakerSpec{Mode: mode}}
+func circuit(name string, state yubav1.CircuitBreakerState, mode yubav1.CircuitBreakerMode) *yubav1.CircuitBreaker {
+	c := &yubav1.CircuitBreaker{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: yubav1.CircuitBreakerSpec{Mode: mode}}
 	c.Status.State = state
 	c.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Message: "Provider hashicorp/aws is unavailable"}}
 	return c

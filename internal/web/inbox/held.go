@@ -34,12 +34,12 @@ const (
 func held(w *world) []entry {
 	var all []entry
 	for i := range w.kustomizations {
-		if e, ok := prune(&w.kustomizations[i]); ok {
+		if e, ok := prune(w.kustomizations[i]); ok {
 			all = append(all, e)
 		}
 	}
 	for i := range w.registries {
-		if e, ok := deletion(&w.registries[i]); ok {
+		if e, ok := deletion(w.registries[i]); ok {
 			all = append(all, e)
 		}
 	}
@@ -102,7 +102,7 @@ func deletion(g *tenantv1.TenantRegistry) (entry, bool) {
 func outages(w *world) []entry {
 	var all []entry
 	for i := range w.circuits {
-		c := &w.circuits[i]
+		c := w.circuits[i]
 		if c.Status.State != yubav1.StateOpen && c.Status.State != yubav1.StateHalfOpen {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/web/find"
 	"github.com/yuba-dev/yuba/internal/web/site"
+	"github.com/yuba-dev/yuba/internal/web/watched"
 )
 
 //go:embed views.html
@@ -18,10 +19,11 @@ var views string
 // Section is the address of this section.
 const Section = "/"
 
-// Add adds the section's pages and actions; the page of a stack approves and rejects one plan. The section's entry in the navigation counts what waits.
-func Add(s *site.Site, watched client.Reader) {
+// Add adds the section's pages and actions; the page of a stack approves and rejects one plan. The
+// section's entry in the navigation counts what waits.
+func Add(s *site.Site, stacks client.Reader, objects *watched.Objects) {
 	s.AddViews(views)
-	p := &pages{watched: watched, finder: find.New(watched)}
+	p := &pages{objects: objects, finder: find.New(stacks)}
 	s.Page("/{$}", p.show)
 	s.Page("/inbox/confirm", p.confirm)
 	s.Action("/inbox/do", p.do)
@@ -38,9 +40,8 @@ func Add(s *site.Site, watched client.Reader) {
 }
 
 type pages struct {
-	watched client.Reader
+	objects *watched.Objects
 	finder  *find.Finder
-	kinds   kinds
 	results results
 }
 
@@ -52,7 +53,7 @@ func (p *pages) show(r *site.Request) (*site.Page, error) {
 	v := arrange(w)
 	p.allow(r, v)
 	return &site.Page{Title: "Inbox", Section: Section, Commands: []string{"yuba pending -A", "yuba list -A"},
-		Parts: []site.Part{{ID: "inbox", View: "inbox", Data: v}}, Topics: p.kinds.topics(r)}, nil
+		Parts: []site.Part{{ID: "inbox", View: "inbox", Data: v}}, Topics: p.topics(r)}, nil
 }
 
 // count is how many things wait for the person.
