@@ -19,7 +19,10 @@ import (
 )
 
 // maxPicture bounds a picture, in bytes: pictures are part of the repository.
-const maxPicture = 150_000
+const maxPicture = 120_000
+
+// pictureWidth is the width of a picture, in pixels.
+const pictureWidth = 1100
 
 // picture writes a picture of the whole page, in which all times are the same.
 func (b *tab) picture(name string) {
@@ -28,8 +31,8 @@ func (b *tab) picture(name string) {
 		return
 	}
 	var shot []byte
-	const best = 100
-	b.do(chromedp.Evaluate(`document.querySelectorAll("time").forEach((t) => { t.textContent = "5 min ago"; })`, nil), chromedp.FullScreenshot(&shot, best))
+	const best, height = 100, 600
+	b.do(chromedp.EmulateViewport(pictureWidth, height), chromedp.Evaluate(`document.querySelectorAll("time").forEach((t) => { t.textContent = "5 min ago"; })`, nil), chromedp.FullScreenshot(&shot, best))
 	small, err := paletted(shot)
 	if err != nil {
 		b.Fatal(err)
