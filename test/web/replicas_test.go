@@ -61,12 +61,17 @@ func replicas(t *testing.T, kubeconfig string, hosts ...string) (all []*server) 
 		s := &server{dir: t.TempDir(), http: net.JoinHostPort(host, ports[0])}
 		s.cmd = exec.Command(filepath.Join(programs, "yuba"), "controller", "--kubeconfig", kubeconfig, "--data-dir", s.dir, "--tofu", tofu, "--leader-elect", "--advertise-address", host,
 			"--content-address", net.JoinHostPort(host, ports[1]), "--http-address", s.http, "--web", "--web-allow-masters", "--keys-secret", "default/keys", "--blob-url", "file://"+blobs, "--registry-address", "off")
-		words := "Yuba's controllers are ready"
-		if i > 0 {
-			words = "Starting Yuba's controllers" // it never leads
-		}
-		if err := proctest.Start(s.cmd, words, &s.log, patience); err != nil {
-			t.Fatalf("%v\n%s", err, s.log.Tail())
+		if i == 0 {
+			err := proctest.Start(s.cmd, "Yuba's controllers are ready", &s.log, patience)
+			if err != nil {
+				t.Fatal(err)
+			}
+		} else { // it does not lead
+			s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
+			if err := s.cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "a replica stands by", func() bool { return s.log.Count("standing by") > 0 })
 		}
 		t.Cleanup(func() {
 			if err := s.end(); err != nil {
