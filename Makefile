@@ -164,7 +164,7 @@ screenshots: tofu ## Write the pictures of the web page that docs and README sho
 	@mkdir -p docs/pictures
 	@tools/ensure-browser
 	@tools/ensure-axe
-	$(TEST) -count=1 -timeout 20m ./test/web -screenshots $(abspath docs/pictures)
+	$(TEST) -count=1 -timeout 20m ./test/web -run 'TestEveryPage$$' -screenshots $(abspath docs/pictures)
 
 # The node, the images and the release of the chart are left running for the next tests: "make node-down" ends them.
 .PHONY: test-cluster
@@ -214,7 +214,7 @@ bench-fleet: build tofu ## Measure a fleet of stacks compared with plain tofu (S
 	$(GO) run ./test/bench -only '$(ROWS)' -fleet $(SIZE) -n $(TRIALS) $(BENCHFLAGS)
 
 # Modules of their own, which golangci-lint does not visit.
-MODULES = test/standin tools/release cmd/yuba-policy
+MODULES = test/standin test/oidc tools/release cmd/yuba-policy
 
 .PHONY: lint
 lint: bin/golangci-lint ## Check the code against .golangci.yml

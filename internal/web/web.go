@@ -71,6 +71,7 @@ type Web struct {
 	http.Handler
 	logins *login.Logins
 	load   *history.History
+	site   *site.Site
 }
 
 // sections are the entries of the navigation, with the letters that follow "g".
@@ -101,6 +102,7 @@ func New(o Options) (*Web, error) {
 		Access: access.New(o.Config, o.Objects, o.Cache, o.Now), Hub: live.New(o.Cache), Who: logins.Who,
 		Sections: slices.Clone(sections), Cookie: cookieOf(o), Edition: edition, Now: o.Now, Log: o.Log,
 	})
+	objects := watched.New(o.Cache, o.Objects, o.Now)
 	if err := fleet.Add(s, o.Cache); err != nil {
 		return nil, err
 	}
@@ -110,7 +112,7 @@ func New(o Options) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, load := watched.New(o.Cache, o.Objects, o.Now), history.New(own.Figures, o.Log)
+	load := history.New(own.Figures, o.Log)
 	pieces.Add(s)
 	inbox.Add(s, o.Cache, objects)
 	graph.Add(s, objects)
@@ -138,11 +140,14 @@ func New(o Options) (*Web, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Web{Handler: guard.around(mux), logins: logins, load: load}, nil
+	return &Web{Handler: guard.around(mux), logins: logins, load: load, site: s}, nil
 }
 
 // Link returns the path of a link that logs a person in once.
 func (w *Web) Link(p access.Person) (string, error) { return w.logins.Link(p) }
+
+// Patterns are the patterns of all pages behind the login, as those of http.ServeMux.
+func (w *Web) Patterns() []string { return w.site.Patterns() }
 
 // Start does the page's work in the background until ctx ends.
 func (w *Web) Start(ctx context.Context) error {

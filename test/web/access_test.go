@@ -28,7 +28,7 @@ type obstacle struct {
 }
 
 // obstacles are what keeps people with disabilities from using the shown page, by WCAG 2.2 AA.
-func (b *tab) obstacles() []obstacle {
+func (b *tab) obstacles(rules string) []obstacle {
 	b.Helper()
 	source, err := os.ReadFile(axe)
 	if err != nil {
@@ -36,8 +36,13 @@ func (b *tab) obstacles() []obstacle {
 	}
 	var text string
 	wait := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
-	b.do(chromedp.Evaluate(string(source)+"\n;null", nil))
-	b.do(chromedp.Evaluate(`axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }).then((r) => JSON.stringify(r.violations))`, &text, wait))
+	var loaded bool
+	b.do(chromedp.Evaluate("window.axe !== undefined", &loaded))
+	if !loaded {
+		b.do(chromedp.Evaluate(string(source)+"\n;null", nil))
+	}
+	// Findings only: the rest takes time to collect.
+	b.do(chromedp.Evaluate(`axe.run(Object.assign({ resultTypes: ["violations"] }, `+rules+`)).then((r) => JSON.stringify(r.violations))`, &text, wait))
 	var found []obstacle
 	if err := json.Unmarshal([]byte(text), &found); err != nil {
 		b.Fatalf("read what axe found: %v", err)
@@ -45,11 +50,16 @@ func (b *tab) obstacles() []obstacle {
 	return found
 }
 
-// looks are the ways to look at a page.
+// looks are the ways to look at a page. What does not depend on colours and widths is checked once.
 var looks = []struct {
 	name, scheme string
 	width        int64
-}{{"light", "light", 1280}, {"dark", "dark", 1280}, {"light on a phone", "light", 360}, {"dark on a phone", "dark", 360}}
+	rules        string
+}{
+	{"light", "light", 1280, `{ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }`},
+	{"dark", "dark", 1280, `{ runOnly: ["color-contrast"] }`},
+	{"on a phone", "light", 360, `{ runOnly: ["target-size", "scrollable-region-focusable", "region"] }`},
+}
 
 // usable checks the shown page in each look.
 func (b *tab) usable(name string) {
@@ -58,38 +68,34 @@ func (b *tab) usable(name string) {
 	for _, look := range looks {
 		b.do(chromedp.EmulateViewport(look.width, height),
 			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}))
-		for _, o := range b.obstacles() {
+		for _, o := range b.obstacles(look.rules) {
 			for _, node := range o.Nodes {
 				b.Errorf("%s, %s: %s (%s)\n  %s\n  %s", name, look.name, o.Help, o.ID, node.HTML, strings.ReplaceAll(node.FailureSummary, "\n", " "))
 			}
 		}
-		var wide bool
-		b.do(chromedp.Evaluate("document.documentElement.scrollWidth > innerWidth", &wide))
-		if wide && look.width < phone {
-			b.Errorf("%s, %s: the page is wider than the screen", name, look.name)
+		var wide string
+		b.do(chromedp.Evaluate(`document.documentElement.scrollWidth <= innerWidth ? "" : [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > innerWidth && !e.closest(".scroll, pre, svg")).map((e) => e.outerHTML.slice(0, 200)).join("\n  ") || "?"`, &wide))
+		if wide != "" && look.width < phone {
+			b.Errorf("%s, %s: the page is wider than the screen:\n  %s", name, look.name, wide)
 		}
 	}
 	b.do(chromedp.EmulateViewport(1280, height), emulation.SetEmulatedMedia())
 }
 
-// Everybody can use each page: with a screen reader, in light and dark, and on a phone.
-func TestPagesAreAccessible(t *testing.T) {
-	s, namespace := common(t)
-	s.waits(t, namespace, "waiting", greeting)
-	s.fails(t, namespace, "failing", "the disk is full")
+// Everybody can use what is not a page of its own, as TestEveryPage says of pages: the login, menus, lists
+// without a row, and errors.
+func TestWhatIsBesidePagesIsAccessible(t *testing.T) {
+	s, _ := common(t)
 	b := newTab(t, s)
 	b.open("/login")
 	b.usable("the login")
 	b.do(chromedp.Evaluate(`document.querySelector("main").insertAdjacentHTML("beforeend", "<input name=unlabelled>")`, nil))
-	if len(b.obstacles()) == 0 {
+	if len(b.obstacles(looks[0].rules)) == 0 {
 		t.Error("axe finds no obstacle in a field without a label: it does not look")
 	}
 	b.login()
-	for path, heading := range map[string]string{"/": "Inbox", "/stacks": "Stacks", "/stacks?q=nothing-is-called-this": "Stacks"} {
-		b.open(path)
-		b.sees("h1", heading)
-		b.usable(path)
-	}
+	b.open("/stacks?q=nothing-is-called-this")
+	b.usable("a list without a row")
 	b.open("/")
 	b.do(chromedp.Click(".person summary"), chromedp.WaitVisible(".menu"))
 	b.usable("the menu")

@@ -53,7 +53,6 @@ func (s *server) settles(t *testing.T, namespace, name string, as func(*infrav1.
 
 // A plan that is approved by keyboard alone is applied by tofu, and leaves the inbox by itself.
 func TestAPlanIsApprovedByKeyboard(t *testing.T) {
-	// The names are in the pictures.
 	const namespace = "shop"
 	s := ownServer(t)
 	if err := s.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
@@ -65,7 +64,6 @@ func TestAPlanIsApprovedByKeyboard(t *testing.T) {
 	b.open("/")
 	row := "#waits-" + namespace + "\\.greeting"
 	b.sees(row, "+1 ~0 -0")
-	b.picture("inbox")
 	b.do(chromedp.KeyEvent("j"))
 	b.do(chromedp.WaitVisible(row+".at"), chromedp.KeyEvent("a"))
 	b.sees("#notice", "is approved")
@@ -74,7 +72,6 @@ func TestAPlanIsApprovedByKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("s"))
 	b.sees("h1", "Stacks")
 	b.sees("#stack-"+namespace+"\\.greeting", "ready")
-	b.picture("stacks")
 }
 
 // Who has not logged in sees nothing, and comes back to the page that they asked for.

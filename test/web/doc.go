@@ -8,5 +8,8 @@
 // if the browser reports an error: a script that throws, a violated content security policy, or a
 // request that the server refuses.
 //
+// One test opens every page of the site, of a Yuba that has something on each, and asks axe what keeps
+// people from using it. Another logs people in at a real identity provider (test/oidc).
+//
 // With -screenshots DIR the tests also write the pictures that docs and README show.
 package web

@@ -23,7 +23,6 @@ func TestTheDocumentationIsReadAndSearched(t *testing.T) {
 	b.open("/docs/how-to/approve-plans.html")
 	b.sees("h1", "Approve plans")
 	b.do(chromedp.WaitVisible("figure.diagram svg", chromedp.ByQuery))
-	b.picture("docs")
 	b.do(chromedp.SendKeys("#docs-query", "drift inter", chromedp.ByQuery))
 	b.sees("#docs-found a", "Drift check interval")
 	b.do(chromedp.Click(`#docs-found a[href$="drift.html"]`, chromedp.ByQuery))

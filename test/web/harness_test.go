@@ -38,6 +38,9 @@ var screenshots = flag.String("screenshots", "", "a directory for pictures of th
 // patience is the timeout of operations that normally take a second or two.
 const patience = 60 * time.Second
 
+// tabTime limits what a test does in one tab.
+const tabTime = 4 * patience
+
 // programs is the directory with the programs under test.
 var programs string
 
@@ -183,7 +186,7 @@ func newTab(t *testing.T, s *server, more ...chromedp.ExecAllocatorOption) *tab 
 	options = append(options, more...)
 	allocator, closeAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
-	ctx, stop := context.WithTimeout(ctx, 2*patience)
+	ctx, stop := context.WithTimeout(ctx, tabTime)
 	b := &tab{T: t, ctx: ctx, server: s}
 	chromedp.ListenTarget(ctx, b.listen)
 	t.Cleanup(func() {

@@ -19,17 +19,19 @@ import (
 )
 
 // maxPicture bounds a picture, in bytes: pictures are part of the repository.
-const maxPicture = 150_000
+const maxPicture = 120_000
 
-// picture writes a picture of the whole page, in which all times are the same.
+// What a picture shows at most, in pixels.
+const pictureWidth, pictureHeight = 1200, 860
+
+// picture writes a picture of the top of the page, in which all times are the same.
 func (b *tab) picture(name string) {
 	b.Helper()
 	if *screenshots == "" {
 		return
 	}
 	var shot []byte
-	const best = 100
-	b.do(chromedp.Evaluate(`document.querySelectorAll("time").forEach((t) => { t.textContent = "5 min ago"; })`, nil), chromedp.FullScreenshot(&shot, best))
+	b.do(chromedp.EmulateViewport(pictureWidth, pictureHeight), chromedp.Evaluate(`document.querySelectorAll("time").forEach((t) => { t.textContent = "5 min ago"; })`, nil), chromedp.CaptureScreenshot(&shot))
 	small, err := paletted(shot)
 	if err != nil {
 		b.Fatal(err)

@@ -39,11 +39,9 @@ func TestThePageOfAStack(t *testing.T) {
 	page := "/stacks/" + namespace + "/slow"
 	b.open(page)
 	b.sees("#stack-now", "waits for approval: +2 ~0 -0")
-	b.picture("stack")
 	b.do(chromedp.Click(`.tabs a[href="` + page + `/plan"]`))
 	b.sees("#stack-plan", `name = "<img src=x onerror=alert(1)>"`)
 	b.sees("#stack-plan", `text = "a\u202eb"`)
-	b.picture("plan")
 	b.do(chromedp.Click(`form[action="`+page+`/approve"] button`), chromedp.WaitVisible("#ask"), chromedp.Click(`#ask button[value="yes"]`))
 	b.sees("#notice", "is approved and will be applied")
 
@@ -64,7 +62,6 @@ func TestThePageOfAStack(t *testing.T) {
 	if red := b.text("#stack-log .term-fg31"); red != "step 1" {
 		t.Errorf("what is red in the log: %q", red)
 	}
-	b.picture("run")
 
 	b.open(page + "/outputs")
 	b.sees("#stack-outputs", "(sensitive value)")

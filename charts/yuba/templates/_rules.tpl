@@ -97,6 +97,12 @@
   resources: [serviceaccounts]
   verbs: [get, impersonate]
 {{- end }}
+{{- if and .Values.web.enabled (not .Values.sources.enabled) }}
+# The web page shows them, to people who may see them.
+- apiGroups: [kustomize.toolkit.fluxcd.io]
+  resources: [kustomizations]
+  verbs: [get, list, watch]
+{{- end }}
 {{- with .Values.rbac.extraRules }}
 {{ toYaml . }}
 {{- end }}
@@ -150,5 +156,9 @@
 - apiGroups: [authentication.k8s.io]
   resources: ["*"]
   verbs: [impersonate]
+# Figures of each minute, for its plots.
+- apiGroups: [content.yuba.dev]
+  resources: [figures]
+  verbs: [get, list]
 {{- end }}
 {{- end }}

@@ -45,12 +45,8 @@ type Watched struct {
 	Namespaces     []corev1.Namespace
 	// Broken is the error of lists of everything but stacks and namespaces; nil for none.
 	Broken error
-}
-
-// Objects are the objects in memory as pages list them.
-func Objects(w *Watched, now time.Time) *watched.Objects {
-	server := &asks{scheme: schemeOf(), mapper: mapperOf(), may: func(access.Right) bool { return true }}
-	return watched.New(w, server, func() time.Time { return now })
+	// Unwatched is a resource that the server may not watch: a list would wait for ever.
+	Unwatched string
 }
 
 // Get implements client.Reader. Pages list.
@@ -72,6 +68,9 @@ func (w *Watched) List(_ context.Context, list client.ObjectList, _ ...client.Li
 		// As the cache does, copy each object shallowly.
 		list.Items = append([]infrav1.Terraform(nil), w.Stacks...)
 	case *kustomizev1.KustomizationList:
+		if w.Unwatched == "kustomizations" {
+			return fmt.Errorf("webtest: this watch never begins")
+		}
 		list.Items = w.Kustomizations
 	case *tenantv1.TenantRegistryList:
 		list.Items = w.Registries
@@ -109,22 +108,23 @@ type asks struct {
 	scheme *runtime.Scheme
 	mapper meta.RESTMapper
 	may    func(access.Right) bool
+	// unwatched is what the server may not watch.
+	unwatched string
 }
 
 func (a *asks) Scheme() *runtime.Scheme     { return a.scheme }
 func (a *asks) RESTMapper() meta.RESTMapper { return a.mapper }
 func (a *asks) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
-	var of *authorizationv1.ResourceAttributes
-	var allowed *bool
-	switch review := o.(type) {
-	case *authorizationv1.SubjectAccessReview:
-		of, allowed = review.Spec.ResourceAttributes, &review.Status.Allowed
-	case *authorizationv1.SelfSubjectAccessReview:
-		of, allowed = review.Spec.ResourceAttributes, &review.Status.Allowed
-	default:
+	if own, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
+		own.Status.Allowed = own.Spec.ResourceAttributes.Resource != a.unwatched
+		return nil
+	}
+	review, ok := o.(*authorizationv1.SubjectAccessReview)
+	if !ok {
 		return fmt.Errorf("webtest does not create a %s", reflect.TypeOf(o))
 	}
-	*allowed = a.may(access.Right{Verb: of.Verb, Group: of.Group, Resource: of.Resource, Subresource: of.Subresource, Namespace: of.Namespace, Name: of.Name})
+	of := review.Spec.ResourceAttributes
+	review.Status.Allowed = a.may(access.Right{Verb: of.Verb, Group: of.Group, Resource: of.Resource, Subresource: of.Subresource, Namespace: of.Namespace, Name: of.Name})
 	return nil
 }
 
@@ -132,11 +132,20 @@ func (a *asks) Create(_ context.Context, o client.Object, _ ...client.CreateOpti
 func Site(t testing.TB, w *Watched, may func(access.Right) bool, now time.Time) *site.Site {
 	t.Helper()
 	clock := func() time.Time { return now }
+	own := newAsks(w, may)
 	// Nothing listens there: what is not in memory is away.
 	config := &rest.Config{Host: "http://127.0.0.1:1"}
-	a := access.New(config, &asks{scheme: schemeOf(), mapper: mapperOf(), may: may}, w, clock)
-	return site.New(site.Options{Access: a, Hub: live.New(w), Now: clock, Log: slog.New(slog.DiscardHandler), Edition: "test",
+	return site.New(site.Options{Access: access.New(config, own, w, clock), Hub: live.New(w), Now: clock, Log: slog.New(slog.DiscardHandler), Edition: "test",
 		Who: func(*http.Request) (access.Person, bool, error) { return access.Person{Name: "ada"}, true, nil }})
+}
+
+// Objects are the objects in memory as pages list them.
+func Objects(w *Watched, now time.Time) *watched.Objects {
+	return watched.New(w, newAsks(w, func(access.Right) bool { return true }), func() time.Time { return now })
+}
+
+func newAsks(w *Watched, may func(access.Right) bool) *asks {
+	return &asks{scheme: schemeOf(), mapper: mapperOf(), may: may, unwatched: w.Unwatched}
 }
 
 // Get asks a site for a page, and returns its status and body.

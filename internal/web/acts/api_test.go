@@ -40,7 +40,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/sources"
 	"github.com/yuba-dev/yuba/internal/web/stack"
 	"github.com/yuba-dev/yuba/internal/web/tenants"
-	webwatched "github.com/yuba-dev/yuba/internal/web/watched"
+	"github.com/yuba-dev/yuba/internal/web/watched"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -58,11 +58,11 @@ func newOffice(t *testing.T) *office {
 	t.Helper()
 	config := apitest.API(t).RESTConfig()
 	o := &office{t: t, admin: apitest.Client(t), namespace: apitest.Namespace(t)}
-	watched, err := cache.New(config, cache.Options{Scheme: kubetest.Scheme()})
+	cached, err := cache.New(config, cache.Options{Scheme: kubetest.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := site.New(site.Options{Access: access.New(config, o.admin, watched, time.Now), Hub: live.New(watched), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	s := site.New(site.Options{Access: access.New(config, o.admin, cached, time.Now), Hub: live.New(cached), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Who: func(r *http.Request) (access.Person, bool, error) {
 			p := access.Person{Name: r.Header.Get("Test-Person")}
 			if strings.HasSuffix(p.Name, "root") {
@@ -70,21 +70,21 @@ func newOffice(t *testing.T) *office {
 			}
 			return p, true, nil
 		}})
-	objects := webwatched.New(watched, o.admin, time.Now)
+	objects := watched.New(cached, o.admin, time.Now)
 	pieces.Add(s)
-	inbox.Add(s, watched, objects)
+	inbox.Add(s, cached, objects)
 	sources.Add(s, objects)
 	tenants.Add(s, objects)
 	operations.Add(s, objects, history.New(nil, slog.New(slog.DiscardHandler)))
-	if err := fleet.Add(s, watched); err != nil {
+	if err := fleet.Add(s, cached); err != nil {
 		t.Fatal(err)
 	}
-	stack.Add(s, watched)
+	stack.Add(s, cached)
 	o.site = s
 	ctx, stop := context.WithCancel(context.Background())
 	t.Cleanup(stop)
-	go watched.Start(ctx) //nolint:errcheck // the test notices
-	if !watched.WaitForCacheSync(ctx) {
+	go cached.Start(ctx) //nolint:errcheck // the test notices
+	if !cached.WaitForCacheSync(ctx) {
 		t.Fatal("the watch does not begin")
 	}
 	all := []string{"kustomize.toolkit.fluxcd.io", "operator.kubernetes-tenants.org", "infra.contrib.fluxcd.io", ""}

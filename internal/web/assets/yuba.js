@@ -178,6 +178,15 @@
   copyable();
   document.addEventListener("yuba:drawn", copyable);
 
+  // What scrolls is scrolled by keys, too, in browsers that do not see to it themselves.
+  const scrollable = () => all("pre, .scroll, .diff").forEach((e) => {
+    if (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight) e.tabIndex = 0;
+  });
+  scrollable();
+  document.addEventListener("yuba:drawn", scrollable);
+  document.addEventListener("toggle", scrollable, true);
+  addEventListener("resize", scrollable);
+
   // Keys.
   let going = false;
   const single = $("#single-keys");

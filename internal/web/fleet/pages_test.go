@@ -81,6 +81,17 @@ func serve(t testing.TB, w *webtest.Watched, may func(access.Right) bool) *site.
 	return s
 }
 
+// Beside Flux a server need not watch Kustomizations. The inbox, which each page counts, does not wait for them.
+func TestTheInboxWaitsForNoWatchThatIsNotAllowed(t *testing.T) {
+	w := &webtest.Watched{Unwatched: "kustomizations"}
+	for i := range 100 {
+		w.Stacks = append(w.Stacks, stack(i))
+	}
+	if code, body := webtest.Get(t, serve(t, w, everything), "/"); code != 200 || !strings.Contains(body, "stack-0076") {
+		t.Errorf("%d: %s", code, body)
+	}
+}
+
 func TestPages(t *testing.T) {
 	s := pages(t, 300, func(r access.Right) bool { return r.Resource != "configmaps" })
 	for address, want := range map[string]struct {

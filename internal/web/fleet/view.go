@@ -191,7 +191,7 @@ func (f *found) row(s *find.Stack, runs *recent) row {
 		case c.short:
 			next = cell{Kind: "short", Text: c.text(s)}
 		case c.mono:
-			next = cell{Kind: "mono", Text: shorten.Revision(c.text(s))}
+			next = cell{Kind: "short", Text: shorten.Revision(c.text(s))}
 		default:
 			next = cell{Kind: "text", Text: c.text(s)}
 		}

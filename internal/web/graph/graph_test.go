@@ -189,7 +189,7 @@ func TestModelsAreMadeOnce(t *testing.T) {
 }
 
 func TestNamesInThePictureAreCutInTheMiddle(t *testing.T) {
-	if got := short("a-very-long-name-of-a-stack-in-production"); got != "a-very-long…-production" {
+	if got := short("a-very-long-name-of-a-stack-in-production"); got != "a-very-lon…roduction" {
 		t.Error(got)
 	}
 	if got := short("a\u202eb"); strings.Contains(got, "\u202e") {

@@ -22,7 +22,7 @@ const (
 	nodeWidth, nodeHeight  = 186.0, 30.0
 	margin                 = 12.0
 	// letters fit into a node.
-	letters = 23
+	letters = 20
 )
 
 // picture is a drawn view.

@@ -39,8 +39,13 @@ func (p *pages) gather(r *site.Request) (*world, error) {
 	return w, r.Context().Err()
 }
 
-// listed returns the objects of a kind that the person may list. Plans are shown without them, too.
+// listed returns the watched objects of a kind that the person may list. Plans are shown without them,
+// too. What this server does not watch is the business of others, such as Flux, who hold nothing back
+// for a decision here.
 func listed[T any](p *pages, r *site.Request, w *world, k watched.Kind[T]) []*T {
+	if watches, err := p.objects.Watches(r.Context(), k); err == nil && !watches {
+		return nil
+	}
 	found, err := watched.List(r, p.objects, k)
 	switch {
 	case err != nil:

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,8 @@ type Site struct {
 	access *access.Access
 	mux    *http.ServeMux
 	views  *template.Template
+	// patterns are those of all pages.
+	patterns []string
 	// redraws limits the open pages that are made again at the same time; made are the last ones.
 	redraws chan struct{}
 	made    *madePages
@@ -78,6 +81,7 @@ func (s *Site) Handle(pattern string, h http.Handler) { s.mux.Handle(pattern, h)
 
 // Page serves a page at a pattern of http.ServeMux without a method.
 func (s *Site) Page(pattern string, h Handler) {
+	s.patterns = append(s.patterns, pattern)
 	s.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
 		request, ok := s.enter(w, r)
 		if !ok {
@@ -98,6 +102,9 @@ func (s *Site) Page(pattern string, h Handler) {
 		s.write(w, request, page, cmp.Or(page.Code, http.StatusOK))
 	})
 }
+
+// Patterns are the patterns of all pages.
+func (s *Site) Patterns() []string { return slices.Clone(s.patterns) }
 
 // Serve serves a resource that is not a page, such as a download, to people who have logged in.
 func (s *Site) Serve(pattern string, h func(w http.ResponseWriter, r *Request) error) {

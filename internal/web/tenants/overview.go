@@ -67,7 +67,7 @@ type rollout struct {
 
 // registryOf says how a registry stands.
 func registryOf(o *tenantv1.TenantRegistry, templates []*tenantv1.TenantTemplate) registry {
-	r := registry{Namespace: o.Namespace, Name: o.Name, Source: string(o.Spec.Source.Type), Ready: o.Status.Ready, Desired: o.Status.Desired, Failed: o.Status.Failed}
+	r := registry{Namespace: o.Namespace, Name: o.Name, Source: string(o.Spec.Source.Type), Ready: o.Status.Ready, Desired: max(o.Status.Desired, o.Status.Ready), Failed: o.Status.Failed}
 	r.State, r.Says = standing.OfConditions(o, o.Status.Conditions, false)
 	if s := o.Status.LastSync; s != nil {
 		r.Rows, r.Active, r.Changed, r.Rejected, r.RejectedRows = s.Rows, s.Active, s.ChangedAt, s.Rejected, s.RejectedRows

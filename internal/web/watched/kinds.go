@@ -36,10 +36,12 @@ func (k Kind[T]) Topic() live.Topic { return live.Topic{Kind: k.empty} }
 // Any is a kind, whatever its type in Go.
 type Any interface {
 	id() schema.GroupVersionKind
+	resource() string
 	Topic() live.Topic
 }
 
 func (k Kind[T]) id() schema.GroupVersionKind { return k.gvk }
+func (k Kind[T]) resource() string            { return k.Resource }
 
 // kind describes a kind by its type in Go, the type of its lists and their items.
 func kind[T any, L any, PL interface {

@@ -162,6 +162,12 @@ func (o *Objects) Topics(ctx context.Context, kinds ...Any) []live.Topic {
 	return topics
 }
 
+// Watches reports whether this server hears of the changes of a kind.
+func (o *Objects) Watches(ctx context.Context, k Any) (bool, error) {
+	is, err := o.ask(ctx, k.id(), k.resource())
+	return is.watched, err
+}
+
 // ask asks the API whether it serves a kind, and lets this server watch it.
 func (o *Objects) ask(ctx context.Context, kind schema.GroupVersionKind, resource string) (answer, error) {
 	now := o.now()
