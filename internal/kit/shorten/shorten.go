@@ -3,7 +3,10 @@
 
 package shorten
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Line folds white space, line breaks included, into single spaces.
 func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -30,4 +33,12 @@ func Fit(text string, most int) string {
 		return CutBytes(text, most-len("…"))
 	}
 	return text
+}
+
+// Names lists the first names, and the number of others.
+func Names(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
