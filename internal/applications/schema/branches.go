@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/yuba-dev/yuba/internal/applications/finding"
 )
 
 // parts takes over what branches declare: the fields of allOf, and alternatives that are one type.
@@ -45,7 +47,7 @@ func (c *converter) parts(node *object, s spot, out *props) map[string]map[int]a
 var junctors = []string{"allOf", "anyOf", "oneOf"}
 
 func (s spot) branch(word string, i int) spot {
-	return spot{at: index(s.key(word), i), spec: s.spec, level: s.level + 1}
+	return spot{at: finding.Index(s.key(word), i), spec: s.spec, level: s.level + 1}
 }
 
 // restrict adds conditions. They have no types, descriptions and defaults.
@@ -92,7 +94,7 @@ func (c *converter) merge(part props, s spot, out *props) {
 			out.Properties = map[string]props{}
 		}
 		if had, twice := out.Properties[name]; twice && !reflect.DeepEqual(had, part.Properties[name]) {
-			c.wrong(child(s.key("properties"), name), "declare it once", "the field is declared differently elsewhere")
+			c.wrong(finding.Child(s.key("properties"), name), "declare it once", "the field is declared differently elsewhere")
 			continue
 		}
 		out.Properties[name] = part.Properties[name]
@@ -276,7 +278,7 @@ func (c *converter) conditions(value any, s spot, outer, out *props) {
 	}
 	out.Properties = map[string]props{}
 	for _, name := range fields.keys {
-		at := spot{at: child(s.key("properties"), name), spec: child(s.spec, name), level: s.level + 1}
+		at := spot{at: finding.Child(s.key("properties"), name), spec: finding.Child(s.spec, name), level: s.level + 1}
 		declared, is := outer.Properties[name]
 		switch {
 		case is:

@@ -38,7 +38,7 @@ type spot struct {
 	level    int
 }
 
-func (s spot) key(word string) string { return child(s.at, word) }
+func (s spot) key(word string) string { return finding.Child(s.at, word) }
 
 func (c *converter) wrong(at, advice, format string, args ...any) {
 	c.list.Add(finding.Error, at, advice, format, args...)
@@ -294,7 +294,7 @@ func kindOf(values ...apiextensionsv1.JSON) (kind string) {
 func (s spot) below(at, spec string) spot { return spot{at: at, spec: spec, level: s.level + 1} }
 
 func (s spot) property(name string) spot {
-	return s.below(child(s.key("properties"), name), child(s.spec, name))
+	return s.below(finding.Child(s.key("properties"), name), finding.Child(s.spec, name))
 }
 
 func (s spot) element(word string) spot { return s.below(s.key(word), s.spec+"[*]") }

@@ -11,6 +11,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/yuba-dev/yuba/internal/applications/finding"
 )
 
 // Limits of the text. Cozystack's largest schema has 30 KiB and 400 nodes.
@@ -114,7 +116,7 @@ func (r *reader) value(at string, depth int) (any, *problem) {
 	case delim == '[':
 		list := []any{}
 		for r.decoder.More() {
-			item, wrong := r.value(index(at, len(list)), depth+1)
+			item, wrong := r.value(finding.Index(at, len(list)), depth+1)
 			if wrong != nil {
 				return nil, wrong
 			}
@@ -138,9 +140,9 @@ func (r *reader) object(at string, depth int) (any, *problem) {
 			return nil, &problem{at: at, what: "a key is not a string" + r.where()}
 		}
 		if o.has(key) {
-			return nil, &problem{at: child(at, key), what: "the key appears twice" + r.where(), advice: "remove one of them"}
+			return nil, &problem{at: finding.Child(at, key), what: "the key appears twice" + r.where(), advice: "remove one of them"}
 		}
-		value, wrong := r.value(child(at, key), depth+1)
+		value, wrong := r.value(finding.Child(at, key), depth+1)
 		if wrong != nil {
 			return nil, wrong
 		}

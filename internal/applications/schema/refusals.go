@@ -75,7 +75,7 @@ func place(path string) (at string, ours bool) {
 		if number.MatchString(name) && !strings.HasPrefix(step, "[\"") {
 			return step
 		}
-		return child(".", name)[1:]
+		return finding.Child(".", name)[1:]
 	})
 	return short(path), true
 }

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package schema
+package finding
 
 import (
 	"fmt"
@@ -22,8 +22,8 @@ func plain(key string) bool {
 	return key != "" && len(key) <= maxName
 }
 
-// child returns the path of a key: a.b or a["b.c"]. Keys are foreign text, so odd ones are quoted.
-func child(at, key string) string {
+// Child returns the path of a key: a.b or a["b.c"]. Keys are foreign text, so odd ones are quoted.
+func Child(at, key string) string {
 	switch {
 	case !plain(key):
 		if len(key) > maxName {
@@ -36,5 +36,5 @@ func child(at, key string) string {
 	return at + "." + key
 }
 
-// index returns the path of an element.
-func index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
+// Index returns the path of an element.
+func Index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
