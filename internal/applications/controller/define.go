@@ -23,6 +23,7 @@ import (
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/applications/definition"
+	"github.com/yuba-dev/yuba/internal/applications/finding"
 	"github.com/yuba-dev/yuba/internal/applications/serving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
@@ -126,7 +127,7 @@ func (p *defining) check(ctx context.Context) error {
 	}
 	parsed, found := definition.Parse(p.obj)
 	p.obj.Status.Warnings = nil
-	for i, w := range found.Warnings() {
+	for i, w := range found.Of(finding.Warning) {
 		const most = 32 // of the status
 		if i < most {
 			p.obj.Status.Warnings = append(p.obj.Status.Warnings, w.String())
@@ -144,7 +145,7 @@ func (p *defining) check(ctx context.Context) error {
 	case p.theirs != "":
 		p.reason, p.problem, p.again = appv1.ReasonForeign, p.theirs, troubleAfter
 	case parsed == nil:
-		p.reason, p.problem = appv1.ReasonInvalid, found.Errors().String()
+		p.reason, p.problem = appv1.ReasonInvalid, found.Of(finding.Error).String()
 	default:
 		p.parsed = parsed
 	}

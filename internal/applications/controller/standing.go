@@ -5,15 +5,14 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
-	"github.com/yuba-dev/yuba/internal/applications/schema"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
@@ -59,23 +58,37 @@ func (p *defining) stranded(ctx context.Context) string {
 		return fmt.Sprintf("the backend cannot change from %s with prefix %q to %s with prefix %q while there are instances: %s. Delete them first, or write another definition",
 			was[0], was[1], is[0], is[1], list(p.names(name, named), number))
 	}
-	var instances []schema.Instance
+	var texts []string
 	p.instances.Each(groupKind(name), func(m *metav1.PartialObjectMetadata, look any) {
-		i := schema.Instance{Namespace: m.Namespace, Name: m.Name}
-		if s, ok := look.(*sight); ok && json.Unmarshal(s.spec, &i.Spec) == nil && m.DeletionTimestamp == nil {
-			instances = append(instances, i)
+		if problem := p.misfit(look); problem != "" && m.DeletionTimestamp == nil {
+			texts = append(texts, fmt.Sprintf("%s/%s (%s)", m.Namespace, m.Name, problem))
 		}
 	})
-	var texts []string
-	stranded := p.parsed.Schema.Strands(instances)
-	for _, s := range stranded {
-		texts = append(texts, fmt.Sprintf("%s/%s (%s)", s.Namespace, s.Name, shorten.Line(s.Findings.String())))
-	}
 	if len(texts) == 0 {
 		return ""
 	}
 	slices.Sort(texts)
-	return fmt.Sprintf("the schema does not fit instances that exist: %s. Change them first, or let the schema accept them", list(texts[:min(len(texts), named)], len(stranded)))
+	return fmt.Sprintf("the schema does not fit instances that exist: %s. Change them first, or let the schema accept them", list(texts[:min(len(texts), named)], len(texts)))
+}
+
+// misfit says why an instance does not fit the schema of the definition; empty if it does.
+func (p *defining) misfit(look any) string {
+	s, ok := look.(*sight)
+	if !ok {
+		return ""
+	}
+	var spec map[string]any
+	if err := utiljson.Unmarshal(s.spec, &spec); err != nil {
+		return "its spec is not an object"
+	}
+	filled := p.parsed.Schema.Default(spec)
+	if found := p.parsed.Schema.Validate(filled); len(found) > 0 {
+		return shorten.Line(found[0].String())
+	}
+	if dropped := p.parsed.Schema.Dropped(spec); len(dropped) > 0 {
+		return "it has " + dropped[0] + ", which the schema lacks"
+	}
+	return ""
 }
 
 func list(names []string, of int) string {

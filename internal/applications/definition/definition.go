@@ -6,7 +6,6 @@ package definition
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
@@ -62,7 +61,7 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 			Advice: "set spec.release, or spec.backend with type and the field that type names"})
 	}
 	s, found := schema.Parse(d.Spec.Application.OpenAPISchema)
-	list = append(list, below("spec.application.openAPISchema", found)...)
+	list = append(list, found.Below("spec.application.openAPISchema")...)
 	p.Schema = s
 	if s != nil && p.Terraform != nil {
 		list = append(list, p.terraform()...)
@@ -70,23 +69,12 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	if list.Err() != nil {
 		return nil, list
 	}
-	p.Warnings = list.Warnings()
+	p.Warnings = list.Of(finding.Warning)
 	return p, list
 }
 
 func (p *Definition) useHelm(h *appv1.HelmBackend) {
 	p.Backend, p.Helm, p.Prefix, p.Labels = appv1.BackendHelm, h, h.Prefix, h.Labels
-}
-
-// below adds the place of a part to its findings.
-func below(place string, list finding.List) finding.List {
-	list = slices.Clone(list)
-	for i := range list {
-		if !strings.HasPrefix(list[i].Field, "spec.") {
-			list[i].Field = strings.TrimSuffix(place+": "+list[i].Field, ": ")
-		}
-	}
-	return list
 }
 
 // terraform checks what is special to stacks.
@@ -96,7 +84,7 @@ func (p *Definition) terraform() (list finding.List) {
 		m = variables.Mapping{Naming: v.Naming, Nesting: v.Nesting, Overrides: v.Overrides}
 	}
 	table, found := variables.New(p.Schema, m)
-	list = append(list, below("spec.backend.terraform.variables", found)...)
+	list = append(list, found.Below("spec.backend.terraform.variables")...)
 	p.Table = table
 	var wrong []string
 	p.Template, wrong = readTemplate(p.Terraform.Template)
@@ -133,7 +121,7 @@ func (p *Definition) program(table *variables.Table) (list finding.List) {
 	if err != nil {
 		return append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.template", Problem: err.Error()})
 	}
-	list = append(list, below("spec.backend.terraform.variables", table.Check(m, given))...)
+	list = append(list, table.Check(m, given).Below("spec.backend.terraform.variables")...)
 	for _, name := range p.Terraform.Outputs {
 		if m.Outputs[name] == nil {
 			list = append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.outputs",
