@@ -49,6 +49,9 @@ const (
 	// them.
 	AnnotationBackend = "cozystack.io/backend"
 	AnnotationPrefix  = "cozystack.io/prefix"
+	// AnnotationAccepted is the spec of the definition that was accepted last, compressed: instances
+	// follow it while a later one is refused.
+	AnnotationAccepted = "cozystack.io/accepted"
 	// AnnotationMade is the digest of what Yuba wrote.
 	AnnotationMade = "cozystack.io/made-from"
 )

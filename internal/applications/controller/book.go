@@ -23,8 +23,7 @@ type kind struct {
 	prefix  string
 	// resource is its plural name.
 	resource string
-	// parsed is the definition as it was last usable; nil if it never was. problem says why it is not
-	// usable now; empty if it is.
+	// parsed is the definition that was accepted last; nil for none. Then problem says why.
 	parsed  *definition.Definition
 	problem string
 }
@@ -49,11 +48,8 @@ func (b *book) put(name string, k kind) (news bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before, had := b.kinds[name]
-	if k.parsed == nil && had && before.definition == k.definition {
-		k.parsed = before.parsed
-	}
 	b.kinds[name] = k
-	return !had || before.problem != k.problem || before.parsed == nil || k.parsed == nil || before.parsed.Generation != k.parsed.Generation || before.definition != k.definition
+	return !had || before.problem != k.problem || before.definition != k.definition || !before.parsed.Same(k.parsed)
 }
 
 func (b *book) drop(name string) {

@@ -180,7 +180,7 @@ func (p *defining) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.live != nil && p.live.Annotations[appv1.AnnotationMade] == want.Annotations[appv1.AnnotationMade] {
+	if p.live != nil && p.live.Annotations[appv1.AnnotationMade] == want.Annotations[appv1.AnnotationMade] && p.live.Annotations[appv1.AnnotationAccepted] == acceptance(p.obj) {
 		return nil
 	}
 	if !p.obj.DeletionTimestamp.IsZero() {
@@ -192,6 +192,7 @@ func (p *defining) serve(ctx context.Context) error {
 			return nil
 		}
 	}
+	accept(want, p.obj)
 	live, err := p.write(ctx, want)
 	switch {
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
@@ -218,9 +219,12 @@ func (p *defining) write(ctx context.Context, want *apiextensionsv1.CustomResour
 func (p *defining) follow(ctx context.Context) error {
 	name := p.obj.Spec.Application.Kind
 	k := kind{definition: p.obj.Name, backend: appv1.BackendType(p.live.Annotations[appv1.AnnotationBackend]), prefix: p.live.Annotations[appv1.AnnotationPrefix],
-		resource: p.obj.Spec.Application.Plural, parsed: p.parsed, problem: p.problem}
-	if k.problem != "" {
-		k.problem = fmt.Sprintf("the definition %s cannot be used: %s", p.obj.Name, k.problem)
+		resource: p.obj.Spec.Application.Plural, parsed: p.parsed}
+	if k.parsed == nil {
+		k.parsed = accepted(p.live, p.obj)
+	}
+	if k.parsed == nil {
+		k.problem = fmt.Sprintf("the definition %s cannot be used: %s", p.obj.Name, p.problem)
 	}
 	news := p.book.put(name, k)
 	if err := p.instances.Follow(ctx, owner(p.obj.Name), version(groupKind(name))); err != nil {

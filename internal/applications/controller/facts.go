@@ -125,8 +125,8 @@ func seeRelease(u *unstructured.Unstructured) any {
 	s := &releaseSight{}
 	generation, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration") //nolint:errcheck // what is not a number is none
 	s.observed = generation == u.GetGeneration()
-	s.suspended, _, _ = unstructured.NestedBool(u.Object, "spec", "suspend")                  //nolint:errcheck // what is not a truth is false
-	s.version, _, _ = unstructured.NestedString(u.Object, "status", "lastAttemptedRevision")  //nolint:errcheck // what is not a text is none
+	s.suspended, _, _ = unstructured.NestedBool(u.Object, "spec", "suspend")                 //nolint:errcheck // what is not a truth is false
+	s.version, _, _ = unstructured.NestedString(u.Object, "status", "lastAttemptedRevision") //nolint:errcheck // what is not a text is none
 	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")                  //nolint:errcheck // what is not a list is none
 	for _, c := range all {
 		m, _ := c.(map[string]any)

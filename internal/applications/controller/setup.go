@@ -114,7 +114,9 @@ func (a *Applications) open(ctx context.Context, mgr ctrl.Manager) (err error) {
 			a.releaseChanged(id, now)
 		}})
 	a.served = owned.NewWatch(ctx, owned.Options{Metadata: meta, Mapper: mgr.GetRESTMapper(), Selector: appv1.LabelDefinition,
-		Owners: func(_ owned.ID, o metav1.Object) []owned.Owner { return []owned.Owner{owner(o.GetLabels()[appv1.LabelDefinition])} },
+		Owners: func(_ owned.ID, o metav1.Object) []owned.Owner {
+			return []owned.Owner{owner(o.GetLabels()[appv1.LabelDefinition])}
+		},
 		Changed: func(definition owned.Owner, _ owned.ID, _ *metav1.PartialObjectMetadata) {
 			a.defineQueue.Add(reconcile.Request{NamespacedName: definition}, 0)
 		}})

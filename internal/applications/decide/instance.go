@@ -8,7 +8,7 @@ type Facts struct {
 	// Deleting: the instance is being deleted. Kept: it has the finalizer. Abandon: it leaves what it
 	// made.
 	Deleting, Kept, Abandon bool
-	// Definition says why the definition cannot be used; empty if it can.
+	// Definition says why there is no definition that the instance can follow; empty if there is one.
 	Definition string
 	// Refused says what the instance asks for although the definition does not allow it, Invalid why no
 	// object can be made of it; empty for nothing.

@@ -44,7 +44,7 @@ func TestDecide(t *testing.T) {
 			verb: decide.Rest, phase: "Failed", reason: "Failed", message: "no such region", stalled: true},
 		"the definition is invalid: leave the object as it is": {facts: decide.Facts{Kept: true, Definition: "the schema is none", Object: object(func(o *decide.Object) { o.Current = false })},
 			verb: decide.Rest, phase: "Pending", reason: "DefinitionNotReady", message: "the schema is none"},
-		"a foreign identity: refuse it": {facts: decide.Facts{Kept: true, Refused: "not allowed"}, verb: decide.Rest, phase: "Failed", reason: "NotAllowed", message: "not allowed", stalled: true},
+		"a foreign identity: refuse it":               {facts: decide.Facts{Kept: true, Refused: "not allowed"}, verb: decide.Rest, phase: "Failed", reason: "NotAllowed", message: "not allowed", stalled: true},
 		"somebody else has the object: touch nothing": {facts: decide.Facts{Holder: "it is another's"}, verb: decide.Rest, phase: "Failed", reason: "NameTaken", message: "it is another's", stalled: true},
 		"no helm controller: wait for it":             {facts: decide.Facts{Missing: "no HelmRelease"}, verb: decide.Rest, phase: "Pending", reason: "BackendMissing", message: "no HelmRelease"},
 		"the object was deleted by somebody: create it again later": {facts: decide.Facts{Kept: true, Object: object(func(o *decide.Object) { o.Deleting = true })},

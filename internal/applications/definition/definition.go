@@ -4,6 +4,7 @@
 package definition
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -20,7 +21,6 @@ import (
 // Definition is a parsed definition. Do not change it.
 type Definition struct {
 	Name        string
-	Generation  int64
 	Application appv1.Application
 	Backend     appv1.BackendType
 	Prefix      string
@@ -40,11 +40,29 @@ type Definition struct {
 	KeysOrder [][]string
 	Category  string
 	Warnings  finding.List
+	// digest is that of everything that instances depend on.
+	digest [sha256.Size]byte
+}
+
+// Same reports whether instances become the same by two definitions; both may be nil.
+func (p *Definition) Same(q *Definition) bool {
+	return p == q || p != nil && q != nil && p.digest == q.digest
+}
+
+// digestOf is the digest of everything that instances depend on.
+func digestOf(d *appv1.ApplicationDefinition) [sha256.Size]byte {
+	spec := d.Spec
+	spec.Dashboard = nil
+	content, err := json.Marshal([]any{d.Name, spec, d.Annotations[appv1.AnnotationInstallTimeout], d.Annotations[appv1.AnnotationUpgradeTimeout], d.Annotations[appv1.AnnotationInstallDisableWait]})
+	if err != nil {
+		return [sha256.Size]byte{} // it came as JSON
+	}
+	return sha256.Sum256(content)
 }
 
 // Parse reads a definition. It returns nil with errors.
 func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
-	p := &Definition{Name: d.Name, Generation: d.Generation, Application: d.Spec.Application, Annotations: d.Annotations}
+	p := &Definition{Name: d.Name, digest: digestOf(d), Application: d.Spec.Application, Annotations: d.Annotations}
 	if board := d.Spec.Dashboard; board != nil {
 		p.KeysOrder, p.Category = board.KeysOrder, board.Category
 	}
