@@ -125,8 +125,10 @@ command changes nothing.`,
 		if err != nil {
 			return failed("explain", i, err)
 		}
-		v.Line("Now", "%s", why.Decision.Message)
-		v.Line("", "%s", why.Decision.Detail)
+		if status.Phase != appv1.PhaseAwaitingApproval {
+			v.Line("Now", "%s", why.Decision.Message)
+			v.Line("", "%s", why.Decision.Detail)
+		}
 		if q := why.Queue; q != nil {
 			v.Line("Queue", "place %d", q.Place)
 		}
