@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
@@ -28,6 +29,8 @@ type Definition struct {
 	Labels map[string]string
 	// Annotations are those of the definition.
 	Annotations map[string]string
+	// Released: it has Cozystack's form, and its releases are exactly Cozystack's.
+	Released bool
 	// Helm or Terraform is set, as Backend says.
 	Helm      *appv1.HelmBackend
 	Terraform *appv1.TerraformBackend
@@ -60,6 +63,9 @@ func digestOf(d *appv1.ApplicationDefinition) [sha256.Size]byte {
 	return sha256.Sum256(content)
 }
 
+// reserved are plurals that mean something else in the paths of content.
+var reserved = []string{"terraforms"}
+
 // Parse reads a definition. It returns nil with errors.
 func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	p := &Definition{Name: d.Name, digest: digestOf(d), Application: d.Spec.Application, Annotations: d.Annotations}
@@ -70,6 +76,7 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	switch b := d.Spec.Backend; {
 	case d.Spec.Release != nil && b == nil:
 		p.useHelm(d.Spec.Release)
+		p.Released = true
 	case b != nil && b.Helm != nil && b.Terraform == nil && d.Spec.Release == nil:
 		p.useHelm(b.Helm)
 	case b != nil && b.Terraform != nil && b.Helm == nil && d.Spec.Release == nil:
@@ -77,6 +84,9 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	default:
 		list = append(list, finding.Finding{Severity: finding.Error, Field: "spec", Problem: "it has neither a release nor one backend",
 			Advice: "set spec.release, or spec.backend with type and the field that type names"})
+	}
+	if slices.Contains(reserved, d.Spec.Application.Plural) {
+		list.Add(finding.Error, "spec.application.plural", "choose another one", "%q is reserved", d.Spec.Application.Plural)
 	}
 	s, found := schema.Parse(d.Spec.Application.OpenAPISchema)
 	list = append(list, found.Below("spec.application.openAPISchema")...)

@@ -40,11 +40,15 @@ func HelmRelease(d *definition.Definition, i *Instance) (*unstructured.Unstructu
 	if h.ChartRef.Namespace != "" {
 		chart["namespace"] = h.ChartRef.Namespace
 	}
+	platform := map[string]any{"kind": "Secret", "name": platformValues}
+	if !d.Released {
+		platform["optional"] = true // only Cozystack's namespaces have it
+	}
 	spec := map[string]any{
 		"chartRef": chart, "interval": span(helmInterval), "maxHistory": int64(helmHistory),
 		"install":    action(install, d.Annotations),
 		"upgrade":    action(upgrade, d.Annotations),
-		"valuesFrom": []any{map[string]any{"kind": "Secret", "name": platformValues}},
+		"valuesFrom": []any{platform},
 	}
 	if values := specs.WithoutInternal(d.Schema.Default(i.Spec)); len(values) > 0 {
 		spec["values"] = values

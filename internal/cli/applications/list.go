@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/client-go/dynamic"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/cli/listing"
@@ -64,13 +64,17 @@ func wantedKinds(s *session.Session, args []string) ([]metav1.APIResource, error
 
 // instances are the instances of some kinds.
 func instances(ctx context.Context, s *session.Session, wanted []metav1.APIResource, namespace string) (items []unstructured.Unstructured, err error) {
+	objects, err := dynamic.NewForConfig(s.Config)
+	if err != nil {
+		return nil, fmt.Errorf("create a client for instances: %w", err)
+	}
 	for _, r := range wanted {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(appv1.InstanceVersion.WithKind(r.Kind + "List"))
-		switch err := s.Objects.List(ctx, list, client.InNamespace(namespace)); {
+		list, err := objects.Resource(appv1.InstanceVersion.WithResource(r.Name)).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		switch {
 		case apierrors.IsForbidden(err) && len(wanted) > 1:
 			s.News("The kind %s is left out: you may not list it", r.SingularName)
-		case err != nil && !apimeta.IsNoMatchError(err) && !apierrors.IsNotFound(err):
+		case apierrors.IsNotFound(err): // its definition went a moment ago
+		case err != nil:
 			return nil, fmt.Errorf("list the instances of kind %s: %w", r.SingularName, err)
 		default:
 			items = append(items, list.Items...)

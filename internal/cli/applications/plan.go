@@ -12,8 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -33,7 +33,7 @@ values, and makes no new plan.`,
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = onInstance(a, func(ctx context.Context, s *session.Session, kind session.Kind, i content.Instance, _ []string) error {
-		status, err := read(ctx, s, kind, i)
+		status, err := read(ctx, s, i)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ content.yuba.dev for the kind Bucket, and none to stacks.`,
 	cmd.RunE = onInstance(a, func(ctx context.Context, s *session.Session, kind session.Kind, i content.Instance, rest []string) error {
 		id := strings.Join(rest, "")
 		if id == "" {
-			status, err := read(ctx, s, kind, i)
+			status, err := read(ctx, s, i)
 			if err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ command changes nothing.`,
 		Args:    ui.Arguments(2, 2), ValidArgsFunction: ui.NoNames,
 	}
 	cmd.RunE = onInstance(a, func(ctx context.Context, s *session.Session, kind session.Kind, i content.Instance, _ []string) error {
-		status, err := read(ctx, s, kind, i)
+		status, err := read(ctx, s, i)
 		if err != nil {
 			return err
 		}
@@ -125,8 +125,10 @@ command changes nothing.`,
 		if err != nil {
 			return failed("explain", i, err)
 		}
-		v.Line("Now", "%s", why.Decision.Message)
-		v.Line("", "%s", why.Decision.Detail)
+		if status.Phase != appv1.PhaseAwaitingApproval {
+			v.Line("Now", "%s", why.Decision.Message)
+			v.Line("", "%s", why.Decision.Detail)
+		}
 		if q := why.Queue; q != nil {
 			v.Line("Queue", "place %d", q.Place)
 		}
@@ -143,10 +145,13 @@ func kindOf(r metav1.APIResource) session.Kind {
 }
 
 // read reads the status of an instance.
-func read(ctx context.Context, s *session.Session, kind session.Kind, i content.Instance) (appv1.InstanceStatus, error) {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(kind.GVK)
-	if err := s.Objects.Get(ctx, types.NamespacedName{Namespace: i.Namespace, Name: i.Name}, o); err != nil {
+func read(ctx context.Context, s *session.Session, i content.Instance) (appv1.InstanceStatus, error) {
+	objects, err := dynamic.NewForConfig(s.Config)
+	if err != nil {
+		return appv1.InstanceStatus{}, fmt.Errorf("create a client for instances: %w", err)
+	}
+	o, err := objects.Resource(appv1.InstanceVersion.WithResource(i.Resource)).Namespace(i.Namespace).Get(ctx, i.Name, metav1.GetOptions{})
+	if err != nil {
 		return appv1.InstanceStatus{}, failed("read", i, err)
 	}
 	return statusOf(o), nil
