@@ -18,11 +18,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
@@ -79,6 +81,30 @@ spec:
         inline: {main.tf: 'output "id" { value = "acme" }'}
 `
 
+// kindOfRoles is an application kind, and instanceOfRoles an instance of it.
+const (
+	kindOfRoles = `
+apiVersion: cozystack.io/v1alpha1
+kind: ApplicationDefinition
+metadata: {name: chest}
+spec:
+  application: {kind: Chest, plural: chests, singular: chest, openAPISchema: '{"type":"object"}'}
+  backend:
+    type: Terraform
+    terraform:
+      prefix: chest-
+      inline: {main.tf: 'output "id" { value = "chest" }'}
+      approvePlan: auto
+      outputs: [id]
+      identity: {allowed: [writer]}
+`
+	instanceOfRoles = `
+apiVersion: apps.cozystack.io/v1alpha1
+kind: Chest
+metadata: {name: photos, namespace: PLACE}
+`
+)
+
 // refusals are requests that the API refused.
 type refusals struct {
 	mu   sync.Mutex
@@ -129,6 +155,7 @@ func TestTheRolesOfTheChartAreEnough(t *testing.T) {
 				for _, name := range []string{"network", "app", "acme"} {
 					eventually(t, func() error { return appliedOf(t.Context(), c, namespace, name) })
 				}
+				useKind(t, c, namespace)
 				var packed bytes.Buffer
 				if _, err := archive.PackInline(map[string]string{"main.tf": ""}, &packed); err != nil {
 					t.Fatal(err)
@@ -156,6 +183,39 @@ func TestTheRolesOfTheChartAreEnough(t *testing.T) {
 					t.Errorf("refused: %s", request)
 				}
 			}
+		})
+	}
+}
+
+// useKind defines an application kind, makes an instance, and removes both.
+func useKind(t *testing.T, c client.Client, namespace string) {
+	t.Helper()
+	apply(t, c, kindOfRoles)
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(instanceOfRoles, "PLACE", namespace)), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() error { return client.IgnoreAlreadyExists(c.Create(t.Context(), o.DeepCopy())) })
+	eventually(t, func() error { return appliedOf(t.Context(), c, namespace, "chest-photos") })
+	eventually(t, func() error {
+		now := o.DeepCopy()
+		err := c.Get(t.Context(), client.ObjectKeyFromObject(o), now)
+		if phase, _, _ := unstructured.NestedString(now.Object, "status", "phase"); err == nil && phase != appv1.PhaseReady {
+			err = fmt.Errorf("the instance is %q", phase)
+		}
+		return err
+	})
+	definition := &appv1.ApplicationDefinition{ObjectMeta: metav1.ObjectMeta{Name: "chest"}}
+	for _, gone := range []client.Object{o, definition} {
+		if err := c.Delete(t.Context(), gone); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() error {
+			err := c.Get(t.Context(), client.ObjectKeyFromObject(gone), gone)
+			if apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {
+				return nil
+			}
+			return fmt.Errorf("%s is still there: %w", gone.GetName(), err)
 		})
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	applications "github.com/yuba-dev/yuba/internal/applications/controller"
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
@@ -192,6 +193,8 @@ type engine struct {
 	circuits *breakers.Keeper
 	// tenants is true if this server reconciles tenants: the API serves their kinds.
 	tenants atomic.Bool
+	// applications serves application kinds; nil if this server does not.
+	applications *applications.Applications
 	// sourceKinds are the watched kinds of sources.
 	sourceKinds []string
 	registry    *registryParts
@@ -346,6 +349,9 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	if err := e.addTenants(ctx, direct); err != nil {
 		return err
 	}
+	if err := e.addApplications(ctx, direct); err != nil {
+		return err
+	}
 	if err := e.openMirrors(); err != nil {
 		return err
 	}
@@ -366,6 +372,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	e.serveContracts(r)
 	e.servePolicies()
 	e.serveWhy(r)
+	e.serveApplications(direct)
 	return nil
 }
 

@@ -100,6 +100,14 @@ var inNamespaces = []right{
 	{"operator.kubernetes-tenants.org/tenants", "", read, ""},
 	{"operator.kubernetes-tenants.org/tenants/status", "", read, ""},
 
+	// Instances of application kinds, whichever there are, and their plans. Roles cannot name all kinds
+	// without their statuses, which the server writes again.
+	{"apps.cozystack.io/anything", read, write, ""},
+	{"apps.cozystack.io/anything/status", read, write, ""},
+	{"content.yuba.dev/anything/plan", "get", "", ""},
+	{"content.yuba.dev/anything/why", "get", "", ""},
+	{"content.yuba.dev/anything/approve", "", "create", ""},
+
 	// What Kubernetes' own roles say. Which account one may become is looked at again: see actAs.
 	{"/secrets", "", read + " " + write, ""},
 	{"/configmaps", read, write, ""},
@@ -120,6 +128,8 @@ var everywhere = []right{
 	{"content.yuba.dev/providerstore", "get list", "", "delete deletecollection"},
 	{"yuba.dev/circuitbreakers", read, "", write},
 	{"yuba.dev/circuitbreakers/status", read, "", ""},
+	{"cozystack.io/applicationdefinitions", read, "", ""},
+	{"cozystack.io/applicationdefinitions/status", read, "", ""},
 	{"yuba.dev/clusterpolicies", read, "", ""},
 	{"yuba.dev/clusterpolicies/status", read, "", ""},
 	// For a role of their own, and for administrators of all.

@@ -138,6 +138,10 @@ func TestNoRoleAllowsEverything(t *testing.T) {
 				if slices.Equal(rule.Verbs, []string{"impersonate"}) && slices.Equal(rule.APIGroups, []string{"authentication.k8s.io"}) {
 					continue
 				}
+				// Definitions declare the kinds of this group, so no role can name them.
+				if slices.Equal(rule.APIGroups, []string{"apps.cozystack.io"}) && !slices.Contains(rule.Verbs, "*") {
+					continue
+				}
 				if slices.Contains(rule.Verbs, "*") || slices.Contains(rule.Resources, "*") || slices.Contains(rule.APIGroups, "*") {
 					t.Errorf("%s: %v", role, rule)
 				}

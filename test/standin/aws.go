@@ -33,7 +33,7 @@ var aws = table{
 		}
 		return os.Getenv(envEndpoint), os.Getenv(envSecretKey), nil
 	},
-	kinds: together(buckets, database, distribution, identities),
+	kinds: together(buckets, database, distribution, identities, network),
 }
 
 func together(all ...map[string]kind) map[string]kind {

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command standin replaces the providers in examples/tenants: hashicorp/aws, hashicorp/random,
+// Command standin replaces the providers in examples/tenants and examples/applications: hashicorp/aws, hashicorp/random,
 // Mongey/kafka, cyrilgdn/rabbitmq and cyrilgdn/postgresql. It serves the resource types of those
 // programs, with the arguments and attributes that they use, and stores the resources in the cloud
 // of package test/cloud. It has no data sources, because the programs use none.

@@ -5,7 +5,10 @@ package v1alpha2
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +33,14 @@ const inlineMain = "main.tf"
 // commas. E-mail addresses are those of a commit's author and committer; other names are those of
 // users of the API who pushed it. Only servers of sources write it.
 const ArtifactAuthors = "yuba.dev/authors"
+
+// SealOfOpenOutputs is the digest of the note about open outputs on a Secret, as in
+// status.openOutputsDigest of the stack that wrote it. Many write Secrets, but only Yuba writes a
+// stack's status.
+func (t *Terraform) SealOfOpenOutputs(note string) string {
+	h := sha256.Sum256(fmt.Appendf(nil, "yuba open outputs 1 %s\n%s", t.Salt(), note))
+	return "sha256:" + hex.EncodeToString(h[:])
+}
 
 // GetConditions returns the stack's conditions.
 func (t *Terraform) GetConditions() []metav1.Condition { return t.Status.Conditions }

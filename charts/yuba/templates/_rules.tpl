@@ -126,6 +126,30 @@
 - apiGroups: [apiextensions.k8s.io]
   resources: [customresourcedefinitions]
   verbs: [get, list]
+{{- if not (include "yuba.namespaces" . | fromJsonArray) }}
+# The kinds that ApplicationDefinitions declare, and their instances. Nobody knows the names of kinds before.
+- apiGroups: [apiextensions.k8s.io]
+  resources: [customresourcedefinitions]
+  verbs: [watch, create, patch, delete]
+- apiGroups: [cozystack.io]
+  resources: [applicationdefinitions]
+  verbs: [get, list, watch, update, patch]
+- apiGroups: [cozystack.io]
+  resources: [applicationdefinitions/status, applicationdefinitions/finalizers]
+  verbs: [get, update, patch]
+- apiGroups: [apps.cozystack.io]
+  resources: ["*"]
+  verbs: [get, list, watch, update, patch]
+# What instances with Helm become.
+- apiGroups: [helm.toolkit.fluxcd.io]
+  resources: [helmreleases]
+  verbs: [get, list, watch, create, update, patch, delete]
+# Whether another API server serves application kinds.
+- apiGroups: [apiregistration.k8s.io]
+  resources: [apiservices]
+  resourceNames: [v1alpha1.apps.cozystack.io]
+  verbs: [get]
+{{- end }}
 # The namespace yuba-system, and the identity of the cluster.
 - apiGroups: [""]
   resources: [namespaces]

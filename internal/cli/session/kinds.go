@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -89,6 +90,9 @@ var (
 		Also: []string{"policy"}, Reports: true}
 	ClusterPolicies = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.ClusterPolicyKind), Plural: "clusterpolicies", Word: "clusterpolicy",
 		Also: []string{"clusterpolicy"}, Reports: true, ClusterWide: true}
+	// ApplicationDefinitions have their own commands, too.
+	ApplicationDefinitions = Kind{GVK: appv1.GroupVersion.WithKind(appv1.ApplicationDefinitionKind), Plural: "applicationdefinitions", Word: "definition",
+		Also: []string{"applicationdefinition", "appdef"}, Reports: true, ClusterWide: true}
 	TenantRegistries = Kind{GVK: tenantv1.GroupVersion.WithKind(tenantv1.TenantRegistryKind), Plural: "tenantregistries", Word: "tenantregistry",
 		Also: []string{"tenantregistry", "tr"}, Fetched: true, Reports: true}
 	TenantTemplates = Kind{GVK: tenantv1.GroupVersion.WithKind(tenantv1.TenantTemplateKind), Plural: "tenanttemplates", Word: "tenanttemplate",
@@ -131,7 +135,7 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 		gv := k.GVK.GroupVersion()
 		mapper.AddSpecific(k.GVK, gv.WithResource(k.Plural), gv.WithResource(k.Plural), meta.RESTScopeNamespace)
 	}
-	for _, k := range []Kind{CircuitBreakers, Policies, ClusterPolicies} {
+	for _, k := range []Kind{CircuitBreakers, Policies, ClusterPolicies, ApplicationDefinitions} {
 		resource, scope := k.GVK.GroupVersion().WithResource(k.Plural), meta.RESTScopeNamespace
 		if k.ClusterWide {
 			scope = meta.RESTScopeRoot

@@ -3,7 +3,10 @@
 
 package shorten
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Line folds white space, line breaks included, into single spaces.
 func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -43,4 +46,12 @@ func Revision(revision string) string {
 		return before + ":" + digest[:digits]
 	}
 	return revision
+}
+
+// Names lists the first names, and the number of others.
+func Names(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

@@ -352,6 +352,26 @@ func (w *Watch) Look(id ID) (m *metav1.PartialObjectMetadata, look any) {
 	return metadataIn(o), look
 }
 
+// Each calls f with the metadata of all objects of a kind and their looks. Do not change them.
+func (w *Watch) Each(kind schema.GroupKind, f func(m *metav1.PartialObjectMetadata, look any)) {
+	w.mu.Lock()
+	at := w.kinds[kind]
+	w.mu.Unlock()
+	if at == nil {
+		return
+	}
+	for _, o := range at.informer.GetStore().List() {
+		if m := metadataIn(o); m != nil {
+			k, _ := o.(*kept)
+			if k == nil {
+				f(m, nil)
+				continue
+			}
+			f(m, k.look)
+		}
+	}
+}
+
 // AsLeft reports whether an object still has a print. If the watch does not know that version yet,
 // it assumes so, and Changed follows.
 func (w *Watch) AsLeft(id ID, left Print) bool {

@@ -6,8 +6,6 @@ package controller
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -47,7 +45,7 @@ func openCandidates(wanted []string, outputs map[string]state.PrintedOutput) []s
 func (o outputsWriter) outputAnnotations(ctx context.Context, p *collected, secret *corev1.Secret, data map[string][]byte, candidates []string) (map[string]string, error) {
 	note := secret.Annotations[infrav1.OpenOutputsAnnotation]
 	known, ok := inputs.OpenOutputsOf(secret)
-	current := ok && p.obj.Status.OpenOutputsDigest == sealOf(p.obj, note) && sameKeys(slices.Concat(known.Open, known.Closed), candidates) && maps.EqualFunc(secret.Data, data, bytes.Equal)
+	current := ok && p.obj.Status.OpenOutputsDigest == p.obj.SealOfOpenOutputs(note) && sameKeys(slices.Concat(known.Open, known.Closed), candidates) && maps.EqualFunc(secret.Data, data, bytes.Equal)
 	if !current || p.ended != nil && p.ended.Spec.ID == p.obj.Status.LastAppliedRun {
 		open, err := o.openOutputs(ctx, p, data, candidates)
 		if err != nil {
@@ -112,15 +110,9 @@ func (o outputsWriter) applied(ctx context.Context, p *collected) (run.Record, e
 	return o.runs.Record(ctx, p.stack, id)
 }
 
-// sealOf is the digest of a note about open outputs, for the status of the stack that writes it.
-func sealOf(obj *infrav1.Terraform, note string) string {
-	h := sha256.Sum256(fmt.Appendf(nil, "yuba open outputs 1 %s\n%s", obj.Salt(), note))
-	return "sha256:" + hex.EncodeToString(h[:])
-}
-
 // seal records a note's digest in the status, first: readers of the Secret compare both.
 func (o outputsWriter) seal(ctx context.Context, p *pass, note string, writing bool) error {
-	digest := sealOf(p.obj, note)
+	digest := p.obj.SealOfOpenOutputs(note)
 	if p.obj.Status.OpenOutputsDigest == digest {
 		return nil
 	}
@@ -152,7 +144,7 @@ func (g getter) distrust(ctx context.Context, secret *corev1.Secret) error {
 			return fmt.Errorf("find the stack that writes Secret %s/%s: %w", secret.Namespace, secret.Name, err)
 		}
 		to, note := t.Spec.WriteOutputsToSecret, secret.Annotations[infrav1.OpenOutputsAnnotation]
-		if err == nil && t.UID == owner.UID && to != nil && to.Name == secret.Name && t.Status.OpenOutputsDigest == sealOf(&t, note) {
+		if err == nil && t.UID == owner.UID && to != nil && to.Name == secret.Name && t.Status.OpenOutputsDigest == t.SealOfOpenOutputs(note) {
 			return nil
 		}
 	}

@@ -65,7 +65,7 @@ func TestOpenOutputsAreTrustedOnlyInAStacksSecret(t *testing.T) {
 				secret.Data[key] = value
 			}
 			noteOn(secret, "id")
-			stack.Status.OpenOutputsDigest = sealOf(stack, secret.Annotations[infrav1.OpenOutputsAnnotation])
+			stack.Status.OpenOutputsDigest = stack.SealOfOpenOutputs(secret.Annotations[infrav1.OpenOutputsAnnotation])
 			test.change(stack, secret)
 			if err := (getter{stacks: oneStack{stack}}).distrust(t.Context(), secret); err != nil {
 				t.Fatal(err)

@@ -8,7 +8,6 @@
 // The package controller gathers the facts, acts on the decisions and records the results.
 //
 //   - [Registry]: rows, templates and tenants: which tenants to create, change and delete.
-//   - [Rollout]: which tenants get a template change now.
 //   - [Tenant]: the objects of one tenant: which to write now, and the tenant's status.
 //   - [Deletion]: the order in which a tenant's objects are removed.
 //

@@ -10,5 +10,6 @@ import (
 )
 
 func TestImports(t *testing.T) {
-	puretest.Imports(t, "cmp", "crypto/sha256", "encoding/hex", "fmt", "slices", "strings", "time", "github.com/yuba-dev/yuba/internal/kit/times")
+	puretest.Imports(t, "cmp", "crypto/sha256", "encoding/hex", "fmt", "slices", "strings", "time", "github.com/yuba-dev/yuba/internal/kit/times",
+		"github.com/yuba-dev/yuba/internal/kit/shorten", "github.com/yuba-dev/yuba/internal/objects/rollout")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/kit/times"
+	"github.com/yuba-dev/yuba/internal/objects/rollout"
 )
 
 // Reading is the result of the last reading of the rows.
@@ -70,11 +71,11 @@ type Template struct {
 	// Invalid is true if it cannot be rendered. Its tenants stay unchanged, and no new one is
 	// created.
 	Invalid bool
-	// MaxSkew, HasCanary, Deadline and Last are as in [RolloutFacts].
+	// MaxSkew, HasCanary, Deadline and Last are as in [rollout.Facts].
 	MaxSkew   int
 	HasCanary bool
 	Deadline  time.Duration
-	Last      Last
+	Last      rollout.Last
 }
 
 // Existing is an existing tenant.
@@ -114,7 +115,7 @@ type RegistryDecision struct {
 	// Left are the tenants that stay unchanged because the meaning of their row is unknown.
 	Left []string
 	// Rollouts are the rollouts by template.
-	Rollouts map[string]RolloutDecision
+	Rollouts map[string]rollout.Decision
 	// Desired is the number of wanted tenants.
 	Desired int
 	// NextCheck is when to decide again without an event.
@@ -154,7 +155,7 @@ type Going struct {
 // Registry decides about the tenants of a registry. If the rows could not be read, it decides only
 // about tenants whose template is deleted, and otherwise keeps the hold.
 func Registry(f RegistryFacts) RegistryDecision {
-	d := RegistryDecision{Rollouts: map[string]RolloutDecision{}}
+	d := RegistryDecision{Rollouts: map[string]rollout.Decision{}}
 	r := index(f)
 	d.Desired = r.desired()
 	d.Create = r.creations()
@@ -332,11 +333,11 @@ func (r reading) changes(d *RegistryDecision) {
 		if template.Deleting || template.Invalid {
 			continue
 		}
-		rollout := Rollout(r.rollout(template))
-		d.Rollouts[template.Name] = rollout
-		d.NextCheck = times.Earlier(d.NextCheck, rollout.NextCheck)
-		for _, u := range rollout.Update {
-			updates[u.Tenant] = u
+		decided := rollout.Decide(r.rollout(template))
+		d.Rollouts[template.Name] = decided
+		d.NextCheck = times.Earlier(d.NextCheck, decided.NextCheck)
+		for _, u := range decided.Update {
+			updates[u.Name] = Update{Tenant: u.Name, Starts: u.Starts}
 		}
 	}
 	for _, t := range sorted(r.f.Tenants) {
@@ -359,11 +360,16 @@ func (r reading) frozen(t Existing) bool {
 	return t.Deleting || r.why(t) != "" || r.rejected[t.UID]
 }
 
-func (r reading) rollout(template Template) RolloutFacts {
-	f := RolloutFacts{Now: r.f.Now, MaxSkew: template.MaxSkew, HasCanary: template.HasCanary, Deadline: template.Deadline, Last: template.Last}
+// words name tenants in the messages of rollouts.
+var words = rollout.Words{
+	One: "tenant", Many: "tenants", Original: "template", NoCanary: "no tenant has the labels of spec.rollout.canary", Broken: "these cannot be rendered",
+}
+
+func (r reading) rollout(template Template) rollout.Facts {
+	f := rollout.Facts{Words: words, Now: r.f.Now, MaxSkew: template.MaxSkew, HasCanary: template.HasCanary, Deadline: template.Deadline, Last: template.Last}
 	for _, t := range r.f.Tenants {
 		if t.Template == template.Name && !t.Deleting {
-			f.Tenants = append(f.Tenants, Bringing{Name: t.Name, Current: t.TemplateCurrent, Ready: t.Ready, Failed: t.Failed, Since: t.Since,
+			f.Items = append(f.Items, rollout.Item{Name: t.Name, Current: t.TemplateCurrent, Ready: t.Ready, Failed: t.Failed, Since: t.Since,
 				Canary: t.Canary, Broken: t.Broken, Refused: t.Refused, Frozen: r.frozen(t)})
 		}
 	}

@@ -5,7 +5,9 @@ package decide
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
+	"github.com/yuba-dev/yuba/internal/objects/rollout"
 )
 
 // The reasons of a tenant's conditions, as published by Tenant Operator.
@@ -31,22 +33,17 @@ const (
 
 // The phases of a rollout.
 const (
-	PhaseIdle       = "Idle"
-	PhaseInProgress = "InProgress"
-	PhaseFailed     = "Failed"
-	PhaseComplete   = "Complete"
+	PhaseIdle       = rollout.PhaseIdle
+	PhaseInProgress = rollout.PhaseInProgress
+	PhaseFailed     = rollout.PhaseFailed
+	PhaseComplete   = rollout.PhaseComplete
 )
 
 // Named is the number of names in a message.
 const Named = 5
 
 // List formats the first few names, and the number of others.
-func List(names []string) string {
-	if len(names) <= Named {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:Named], ", "), len(names)-Named)
-}
+func List(names []string) string { return shorten.Names(names, Named) }
 
 // Count formats a number of things.
 func Count(n int, one, many string) string {

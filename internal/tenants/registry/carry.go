@@ -23,6 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/rollout"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
@@ -399,7 +400,7 @@ func (r *Controller) tellTemplates(p *pass) {
 }
 
 // rolloutOf is the progress of a rollout for the template's status.
-func rolloutOf(template *tenantv1.TenantTemplate, before *tenantv1.RolloutStatus, d decide.RolloutDecision, now time.Time) *tenantv1.RolloutStatus {
+func rolloutOf(template *tenantv1.TenantTemplate, before *tenantv1.RolloutStatus, d rollout.Decision, now time.Time) *tenantv1.RolloutStatus {
 	at := metav1.NewTime(now.Truncate(time.Second))
 	s := &tenantv1.RolloutStatus{Phase: tenantv1.RolloutPhase(d.Phase), TargetGeneration: template.Generation, TotalTenants: int32(d.Total), //nolint:gosec // tenants are bounded
 		UpdatedTenants: int32(d.Updated), UpdatingTenants: int32(d.Updating), ReadyUpdatedTenants: int32(d.ReadyUpdated), Message: d.Message} //nolint:gosec // tenants are bounded

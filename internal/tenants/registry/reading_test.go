@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/rollout"
 	"github.com/yuba-dev/yuba/internal/tenants/database"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
@@ -99,21 +100,21 @@ func TestTheRolloutsTimesAreKept(t *testing.T) {
 	template := &tenantv1.TenantTemplate{}
 	template.Generation = 2
 	began, later := time.Unix(100, 0), time.Unix(200, 0)
-	s := rolloutOf(template, template.Status.Rollout, decide.RolloutDecision{Phase: decide.PhaseInProgress, Began: began, Total: 3, Updated: 1, Updating: 1}, began)
+	s := rolloutOf(template, template.Status.Rollout, rollout.Decision{Phase: decide.PhaseInProgress, Began: began, Total: 3, Updated: 1, Updating: 1}, began)
 	if s.StartTime == nil || !s.StartTime.Time.Equal(began) || s.CompletionTime != nil || s.TargetGeneration != 2 {
 		t.Errorf("it began as %+v", s)
 	}
 	template.Status.Rollout = s
-	s = rolloutOf(template, template.Status.Rollout, decide.RolloutDecision{Phase: decide.PhaseComplete, Began: began, Total: 3, Updated: 3, ReadyUpdated: 3}, later)
+	s = rolloutOf(template, template.Status.Rollout, rollout.Decision{Phase: decide.PhaseComplete, Began: began, Total: 3, Updated: 3, ReadyUpdated: 3}, later)
 	if !s.StartTime.Time.Equal(began) || s.CompletionTime == nil || !s.CompletionTime.Time.Equal(later) {
 		t.Errorf("it ended as %+v", s)
 	}
 	template.Status.Rollout = s
-	if s = rolloutOf(template, template.Status.Rollout, decide.RolloutDecision{Phase: decide.PhaseComplete, Began: began, Total: 3, Updated: 3, ReadyUpdated: 3}, time.Unix(300, 0)); !s.CompletionTime.Time.Equal(later) {
+	if s = rolloutOf(template, template.Status.Rollout, rollout.Decision{Phase: decide.PhaseComplete, Began: began, Total: 3, Updated: 3, ReadyUpdated: 3}, time.Unix(300, 0)); !s.CompletionTime.Time.Equal(later) {
 		t.Errorf("its end has moved to %s", s.CompletionTime)
 	}
 	template.Generation = 3
-	if s = rolloutOf(template, template.Status.Rollout, decide.RolloutDecision{Phase: decide.PhaseInProgress, Began: time.Unix(400, 0)}, time.Unix(400, 0)); !s.StartTime.Time.Equal(time.Unix(400, 0)) {
+	if s = rolloutOf(template, template.Status.Rollout, rollout.Decision{Phase: decide.PhaseInProgress, Began: time.Unix(400, 0)}, time.Unix(400, 0)); !s.StartTime.Time.Equal(time.Unix(400, 0)) {
 		t.Errorf("the next one began at %s", s.StartTime)
 	}
 }

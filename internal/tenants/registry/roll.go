@@ -22,6 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/objects/rollout"
 	"github.com/yuba-dev/yuba/internal/tenants/allocate"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
@@ -247,7 +248,7 @@ func (p *pass) moment() time.Duration {
 
 // templateFacts are the facts about a template, with findings that its status may not have yet.
 func (r *Controller) templateFacts(p *pass, t *tenantv1.TenantTemplate) decide.Template {
-	var last decide.Last
+	var last rollout.Last
 	if s := r.rolloutBefore(p, t); s != nil {
 		last.Complete, last.Same = s.Phase == tenantv1.RolloutComplete, s.TargetGeneration == t.Generation
 		if s.StartTime != nil {

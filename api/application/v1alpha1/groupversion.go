@@ -1,0 +1,30 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var (
+	// GroupVersion is the group and version of definitions.
+	GroupVersion = schema.GroupVersion{Group: "cozystack.io", Version: "v1alpha1"}
+
+	// InstanceVersion is the group and version of all application kinds.
+	InstanceVersion = schema.GroupVersion{Group: "apps.cozystack.io", Version: "v1alpha1"}
+
+	// SchemeBuilder collects what [AddToScheme] adds.
+	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
+
+	// AddToScheme makes a scheme know the kinds of this package.
+	AddToScheme = SchemeBuilder.AddToScheme
+)
+
+func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &ApplicationDefinition{}, &ApplicationDefinitionList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}

@@ -1,0 +1,119 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import "github.com/fluxcd/pkg/apis/meta"
+
+// ApplicationDefinitionKind is the name of the kind.
+const ApplicationDefinitionKind = "ApplicationDefinition"
+
+// MaxName is the greatest length of an instance's name with the prefix: Helm's limit for releases.
+const MaxName = 53
+
+// FieldManager owns what Yuba writes to the objects of instances.
+const FieldManager = "yuba-applications"
+
+// Labels of the objects that an instance becomes. Cozystack's tools select by them.
+const (
+	LabelKind  = "apps.cozystack.io/application.kind"
+	LabelGroup = "apps.cozystack.io/application.group"
+	LabelName  = "apps.cozystack.io/application.name"
+	// UserPrefix begins the labels and annotations of users on these objects.
+	UserPrefix = "apps.cozystack.io-"
+	// LabelDefinition is on the CustomResourceDefinition of an application kind: its definition.
+	LabelDefinition = "cozystack.io/definition"
+)
+
+// Annotations of instances, by which their users decide what the schema says nothing about.
+const (
+	// AnnotationApprovePlan is how the plans of this instance are approved: one of the values that the
+	// definition allows.
+	AnnotationApprovePlan = "apps.cozystack.io/approve-plan"
+	// AnnotationIdentity is the service account of the instance's namespace for its runs: one that the
+	// definition allows. On a Namespace it is the default of its instances.
+	AnnotationIdentity = "apps.cozystack.io/identity"
+	// AnnotationAbandon deletes an instance and leaves what it made: the value is the instance's uid.
+	AnnotationAbandon = "apps.cozystack.io/abandon"
+	// AnnotationReconcile requests a reconciliation whenever its value changes.
+	AnnotationReconcile = meta.ReconcileRequestAnnotation
+)
+
+// Annotations of definitions, for Helm's actions, and those of a CustomResourceDefinition that say from
+// what it was made.
+const (
+	AnnotationInstallTimeout     = "release.cozystack.io/helm-install-timeout"
+	AnnotationUpgradeTimeout     = "release.cozystack.io/helm-upgrade-timeout"
+	AnnotationInstallDisableWait = "release.cozystack.io/helm-install-disable-wait"
+	// AnnotationBackend and AnnotationPrefix tell what living instances have: neither may change under
+	// them.
+	AnnotationBackend = "cozystack.io/backend"
+	AnnotationPrefix  = "cozystack.io/prefix"
+	// AnnotationAccepted is the spec of the definition that was accepted last, compressed: instances
+	// follow it while a later one is refused.
+	AnnotationAccepted = "cozystack.io/accepted"
+	// AnnotationMade is the digest of what Yuba wrote.
+	AnnotationMade = "cozystack.io/made-from"
+)
+
+// Finalizer keeps an instance until its backend is gone, and a definition until its instances are.
+const Finalizer = "apps.cozystack.io/application"
+
+// Conditions of definitions and instances. Reconciling and Stalled are only present while True.
+const (
+	ConditionReady       = meta.ReadyCondition
+	ConditionReconciling = meta.ReconcilingCondition
+	ConditionStalled     = meta.StalledCondition
+)
+
+// Reasons of a definition's condition Ready.
+const (
+	// ReasonServed: the kind is served.
+	ReasonServed = "Served"
+	// ReasonEstablishing: the API does not serve the kind yet.
+	ReasonEstablishing = "Establishing"
+	// ReasonInvalid: the definition cannot be used as it is.
+	ReasonInvalid = "Invalid"
+	// ReasonConflict: an older definition has the same kind, plural or prefix.
+	ReasonConflict = "Conflict"
+	// ReasonForeign: another API server, or somebody else's definition, serves the kind.
+	ReasonForeign = "ServedElsewhere"
+	// ReasonStrands: living instances do not fit the new schema, backend or prefix.
+	ReasonStrands = "StrandsInstances"
+	// ReasonInUse: the definition is being deleted, and has instances.
+	ReasonInUse = "InUse"
+	// ReasonRefused: the API server refused the kind.
+	ReasonRefused = "Refused"
+)
+
+// Reasons of an instance's condition Ready.
+const (
+	// ReasonReady: the backend has what the spec says.
+	ReasonReady = "Ready"
+	// ReasonProgressing: it is being created or changed.
+	ReasonProgressing = meta.ProgressingReason
+	// ReasonAwaitingApproval: a plan waits for approval.
+	ReasonAwaitingApproval = "AwaitingApproval"
+	// ReasonFailed: the backend failed.
+	ReasonFailed = "Failed"
+	// ReasonDefinition: the definition cannot be used, so the instance stays as it is.
+	ReasonDefinition = "DefinitionNotReady"
+	// ReasonNotAllowed: an annotation asks for something that the definition does not allow.
+	ReasonNotAllowed = "NotAllowed"
+	// ReasonNameTaken: another owner has the object that the instance would become.
+	ReasonNameTaken = "NameTaken"
+	// ReasonBackendMissing: the API does not serve the kind of the backend.
+	ReasonBackendMissing = "BackendMissing"
+	// ReasonDeleting: the instance is being deleted.
+	ReasonDeleting = "Deleting"
+)
+
+// Phases of an instance: its status in one word.
+const (
+	PhasePending          = "Pending"
+	PhaseProgressing      = "Progressing"
+	PhaseAwaitingApproval = "AwaitingApproval"
+	PhaseReady            = "Ready"
+	PhaseFailed           = "Failed"
+	PhaseDeleting         = "Deleting"
+)

@@ -1,0 +1,29 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controller serves the kinds that ApplicationDefinitions declare, and makes of each instance
+// the object of its backend.
+//
+//   - applications.go: what both controllers share; setup.go: events that request passes
+//   - define.go: a pass over a definition: check it, serve its kind, follow its instances; standing.go:
+//     its status
+//   - instance.go: a pass over an instance: gather, decide, act; facts.go: what is known of its object
+//   - status.go: the status of an instance; outputs.go: its outputs
+//   - book.go: the kinds in force; ownership.go: whose an object is
+//   - approve.go: plans of instances, for their users
+//
+// # Terms
+//
+//   - A kind is in force as its CustomResourceDefinition says. Its definition may have a problem: then
+//     instances stay as they are, are still followed, and can be deleted.
+//   - A sight is what memory has of an instance.
+//
+// # Invariants
+//
+//   - One informer follows all instances of a kind. Passes read memory, and list nothing.
+//   - A pass that finds nothing new writes nothing, also after a restart.
+//   - A definition that has instances is kept, and so is its kind: the API would delete them with it.
+//   - A change that living instances do not fit is refused, and names them.
+//   - An instance has the finalizer before its object is created, and until that is gone.
+//   - Statuses show no output that is not allow-listed, or that is sensitive or may contain a secret.
+package controller

@@ -1,0 +1,210 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package definition
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/applications/finding"
+	"github.com/yuba-dev/yuba/internal/applications/schema"
+	"github.com/yuba-dev/yuba/internal/applications/variables"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// Definition is a parsed definition. Do not change it.
+type Definition struct {
+	Name        string
+	Application appv1.Application
+	Backend     appv1.BackendType
+	Prefix      string
+	// Labels are those of the objects that instances become.
+	Labels map[string]string
+	// Annotations are those of the definition.
+	Annotations map[string]string
+	// Released: it has Cozystack's form, and its releases are exactly Cozystack's.
+	Released bool
+	// Helm or Terraform is set, as Backend says.
+	Helm      *appv1.HelmBackend
+	Terraform *appv1.TerraformBackend
+	Schema    *schema.Schema
+	// Table maps fields to variables; nil with Helm.
+	Table *variables.Table
+	// Template is the part of each Terraform object's spec that the definition sets; nil for none.
+	Template map[string]any
+	// KeysOrder is the order of fields, for forms and examples.
+	KeysOrder [][]string
+	Category  string
+	Warnings  finding.List
+	// digest is that of everything that instances depend on.
+	digest [sha256.Size]byte
+}
+
+// Same reports whether instances become the same by two definitions; both may be nil.
+func (p *Definition) Same(q *Definition) bool {
+	return p == q || p != nil && q != nil && p.digest == q.digest
+}
+
+// digestOf is the digest of everything that instances depend on.
+func digestOf(d *appv1.ApplicationDefinition) [sha256.Size]byte {
+	spec := d.Spec
+	spec.Dashboard = nil
+	content, err := json.Marshal([]any{d.Name, spec, d.Annotations[appv1.AnnotationInstallTimeout], d.Annotations[appv1.AnnotationUpgradeTimeout], d.Annotations[appv1.AnnotationInstallDisableWait]})
+	if err != nil {
+		return [sha256.Size]byte{} // it came as JSON
+	}
+	return sha256.Sum256(content)
+}
+
+// reserved are plurals that mean something else in the paths of content.
+var reserved = []string{"terraforms"}
+
+// Parse reads a definition. It returns nil with errors.
+func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
+	p := &Definition{Name: d.Name, digest: digestOf(d), Application: d.Spec.Application, Annotations: d.Annotations}
+	if board := d.Spec.Dashboard; board != nil {
+		p.KeysOrder, p.Category = board.KeysOrder, board.Category
+	}
+	var list finding.List
+	switch b := d.Spec.Backend; {
+	case d.Spec.Release != nil && b == nil:
+		p.useHelm(d.Spec.Release)
+		p.Released = true
+	case b != nil && b.Helm != nil && b.Terraform == nil && d.Spec.Release == nil:
+		p.useHelm(b.Helm)
+	case b != nil && b.Terraform != nil && b.Helm == nil && d.Spec.Release == nil:
+		p.Backend, p.Terraform, p.Prefix, p.Labels = appv1.BackendTerraform, b.Terraform, b.Terraform.Prefix, b.Terraform.Labels
+	default:
+		list = append(list, finding.Finding{Severity: finding.Error, Field: "spec", Problem: "it has neither a release nor one backend",
+			Advice: "set spec.release, or spec.backend with type and the field that type names"})
+	}
+	if slices.Contains(reserved, d.Spec.Application.Plural) {
+		list.Add(finding.Error, "spec.application.plural", "choose another one", "%q is reserved", d.Spec.Application.Plural)
+	}
+	s, found := schema.Parse(d.Spec.Application.OpenAPISchema)
+	list = append(list, found.Below("spec.application.openAPISchema")...)
+	p.Schema = s
+	if s != nil && p.Terraform != nil {
+		list = append(list, p.terraform()...)
+	}
+	if list.Err() != nil {
+		return nil, list
+	}
+	p.Warnings = list.Of(finding.Warning)
+	return p, list
+}
+
+func (p *Definition) useHelm(h *appv1.HelmBackend) {
+	p.Backend, p.Helm, p.Prefix, p.Labels = appv1.BackendHelm, h, h.Prefix, h.Labels
+}
+
+// terraform checks what is special to stacks.
+func (p *Definition) terraform() (list finding.List) {
+	m := variables.Mapping{}
+	if v := p.Terraform.Variables; v != nil {
+		m = variables.Mapping{Naming: v.Naming, Nesting: v.Nesting, Overrides: v.Overrides}
+	}
+	table, found := variables.New(p.Schema, m)
+	list = append(list, found.Below("spec.backend.terraform.variables")...)
+	p.Table = table
+	var wrong []string
+	p.Template, wrong = readTemplate(p.Terraform.Template)
+	for _, w := range wrong {
+		list = append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.template", Problem: w})
+	}
+	if len(p.Terraform.SensitiveOutputs) > 0 && p.Terraform.Module == "" {
+		list = append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.sensitiveOutputs",
+			Problem: "only module has it: the program itself says which outputs are sensitive", Advice: "remove it"})
+	}
+	if table != nil && len(wrong) == 0 && len(p.Terraform.Inline) > 0 {
+		list = append(list, p.program(table)...)
+	}
+	return list
+}
+
+// program checks an inline program: its variables get what they need, and its outputs exist.
+func (p *Definition) program(table *variables.Table) (list finding.List) {
+	files := map[string][]byte{}
+	for name, text := range p.Terraform.Inline {
+		files[name] = []byte(text)
+	}
+	m, diagnostics := module.Parse(files)
+	for _, d := range diagnostics {
+		if d.Severity == diagnostic.Error {
+			list = append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.inline", Problem: d.Summary,
+				Advice: d.Detail, Pos: fmt.Sprintf("%s:%d", d.File, d.Line)})
+		}
+	}
+	if len(list) > 0 || m == nil {
+		return list
+	}
+	given, err := p.given()
+	if err != nil {
+		return append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.template", Problem: err.Error()})
+	}
+	list = append(list, table.Check(m, given).Below("spec.backend.terraform.variables")...)
+	for _, name := range p.Terraform.Outputs {
+		if m.Outputs[name] == nil {
+			list = append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.outputs",
+				Problem: fmt.Sprintf("the program has no output %q", name), Advice: "declare it, or remove it from the list"})
+		}
+	}
+	return list
+}
+
+// given are the variables that the template sets itself.
+func (p *Definition) given() (g variables.Given, err error) {
+	spec, err := typed(p.Template)
+	if err != nil {
+		return g, err
+	}
+	g.Variables = map[string]json.RawMessage{}
+	for _, v := range spec.Vars {
+		if v.Value != nil {
+			g.Variables[v.Name] = v.Value.Raw
+		} else {
+			g.Names = append(g.Names, v.Name)
+		}
+	}
+	for _, from := range spec.VarsFrom {
+		for _, key := range from.VarsKeys {
+			_, alias, renamed := strings.Cut(key, ":")
+			if !renamed {
+				alias = key
+			}
+			g.Names = append(g.Names, alias)
+		}
+		g.Open = g.Open || len(from.VarsKeys) == 0
+	}
+	g.Open = g.Open || len(spec.TfVarsFiles) > 0
+	for _, c := range spec.Consumes {
+		g.Names = append(g.Names, c.As)
+	}
+	for _, e := range spec.Env {
+		g.Env = append(g.Env, e.Name)
+	}
+	return g, nil
+}
+
+// ObjectName is the name of the object that an instance becomes.
+func (p *Definition) ObjectName(instance string) string { return p.Prefix + instance }
+
+// typed reads a part of a stack's spec, and refuses fields that stacks do not have.
+func typed(part map[string]any) (*infrav1.TerraformSpec, error) {
+	spec := &infrav1.TerraformSpec{}
+	if part == nil {
+		return spec, nil
+	}
+	data, err := json.Marshal(part)
+	if err != nil {
+		return nil, err
+	}
+	return spec, strictly(data, spec)
+}

@@ -1,0 +1,63 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package definition
+
+import (
+	"fmt"
+	"strings"
+
+	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+)
+
+// Conflict says which older definition has something that d needs for itself; empty if none has. The
+// older one rules, and of two of the same second the one whose name comes first.
+func Conflict(d *appv1.ApplicationDefinition, all []*appv1.ApplicationDefinition) string {
+	for _, other := range all {
+		if other.Name == d.Name || !older(other, d) {
+			continue
+		}
+		if what := shared(d, other); what != "" {
+			return fmt.Sprintf("the older definition %s has %s, too. Choose another one, or delete that definition", other.Name, what)
+		}
+	}
+	return ""
+}
+
+func older(a, b *appv1.ApplicationDefinition) bool {
+	if a.CreationTimestamp.Time.Equal(b.CreationTimestamp.Time) {
+		return a.Name < b.Name
+	}
+	return a.CreationTimestamp.Time.Before(b.CreationTimestamp.Time)
+}
+
+// shared says what two definitions both need for themselves.
+func shared(d, other *appv1.ApplicationDefinition) string {
+	a, b := d.Spec.Application, other.Spec.Application
+	for _, name := range []string{a.Plural, a.Singular, strings.ToLower(a.Kind)} {
+		if name == b.Plural || name == b.Singular || name == strings.ToLower(b.Kind) {
+			return fmt.Sprintf("the kind %s (%s, %s)", b.Kind, b.Plural, b.Singular)
+		}
+	}
+	backend, prefix := place(d)
+	otherBackend, otherPrefix := place(other)
+	// Several of Cozystack's modules have no prefix. An object with two owners is found when it is
+	// written.
+	if prefix != "" && backend == otherBackend && prefix == otherPrefix {
+		return fmt.Sprintf("the prefix %q of its %s objects", prefix, backend)
+	}
+	return ""
+}
+
+// place is where a definition's objects are: their kind, and the beginning of their names.
+func place(d *appv1.ApplicationDefinition) (backend appv1.BackendType, prefix string) {
+	switch b := d.Spec.Backend; {
+	case d.Spec.Release != nil:
+		return appv1.BackendHelm, d.Spec.Release.Prefix
+	case b != nil && b.Helm != nil:
+		return appv1.BackendHelm, b.Helm.Prefix
+	case b != nil && b.Terraform != nil:
+		return appv1.BackendTerraform, b.Terraform.Prefix
+	}
+	return "", ""
+}
