@@ -215,7 +215,10 @@ func useKind(t *testing.T, c client.Client, namespace string) {
 			if apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {
 				return nil
 			}
-			return fmt.Errorf("%s is still there: %w", gone.GetName(), err)
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("%s is still there: finalizers %v, status %+v", gone.GetName(), gone.GetFinalizers(), definition.Status)
 		})
 	}
 }

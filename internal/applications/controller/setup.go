@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -87,7 +88,10 @@ func (a *Applications) SetupWithManager(ctx context.Context, mgr ctrl.Manager) e
 func (a *Applications) open(ctx context.Context, mgr ctrl.Manager) (err error) {
 	config := mgr.GetConfig()
 	a.base, a.book = ctx, newBook()
-	if a.kinds, err = apiextensions.NewForConfig(config); err != nil {
+	// The embedded API accepts no CustomResourceDefinitions, and no options about them, as protobuf.
+	plain := rest.CopyConfig(config)
+	plain.ContentType, plain.AcceptContentTypes = "", ""
+	if a.kinds, err = apiextensions.NewForConfig(plain); err != nil {
 		return err
 	}
 	meta, err := metadata.NewForConfig(config)
