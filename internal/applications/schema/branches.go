@@ -14,6 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/yuba-dev/yuba/internal/applications/finding"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // parts takes over what branches declare: the fields of allOf, and alternatives that are one type.
@@ -176,7 +177,7 @@ func (c *converter) several(list []*object, s spot, out *props) bool {
 	slices.Sort(names)
 	if kinds := slices.Compact(slices.Clone(names)); len(kinds) > 1 || len(names) < len(list) {
 		c.relaxed(s.at, "give the field one type; for an integer or a string write x-kubernetes-int-or-string: true",
-			"values are accepted unchecked, because the field may have several types: %s", short(strings.Join(kinds, ", ")))
+			"values are accepted unchecked, because the field may have several types: %s", shorten.CutBytes(strings.Join(kinds, ", "), maxMessage))
 		return true
 	}
 	out.Type = names[0]
@@ -303,7 +304,7 @@ func (c *converter) declared(p, outer *props, s spot) {
 	}
 	for _, name := range p.Required {
 		if _, is := outer.Properties[name]; !is {
-			c.wrong(s.key("required"), "declare it in properties", "the field %q is required and does not exist", short(name))
+			c.wrong(s.key("required"), "declare it in properties", "the field %q is required and does not exist", shorten.CutBytes(name, maxMessage))
 		}
 	}
 }

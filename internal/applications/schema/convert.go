@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/yuba-dev/yuba/internal/applications/finding"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 type props = apiextensionsv1.JSONSchemaProps
@@ -135,13 +136,13 @@ func (c *converter) resolve(node *object, s spot) (*object, func()) {
 		}
 		if slices.Contains(c.resolving, ref) {
 			c.wrong(s.key("$ref"), "end the recursion with x-kubernetes-preserve-unknown-fields: true, or list the levels that you need",
-				"the schema is recursive: %s", short(strings.Join(append(slices.Clone(c.resolving), ref), " → ")))
+				"the schema is recursive: %s", shorten.CutBytes(strings.Join(append(slices.Clone(c.resolving), ref), " → "), maxMessage))
 			return nil, done
 		}
 		target := c.lookup(ref)
 		if target == nil {
 			c.wrong(s.key("$ref"), "refer to a definition in this document, such as #/definitions/NAME",
-				"the reference %q leads to nothing here", short(ref))
+				"the reference %q leads to nothing here", shorten.CutBytes(ref, maxMessage))
 			return nil, done
 		}
 		c.resolving = append(c.resolving, ref)
@@ -190,7 +191,7 @@ func (c *converter) shape(node *object, s spot, out *props) {
 		c.wrong(s.key("type"), "write one of object, array, string, integer, number, boolean", "the type is not a string")
 	}
 	if out.Type != "" && !slices.Contains(kinds, out.Type) {
-		c.wrong(s.key("type"), "write one of object, array, string, integer, number, boolean", "the type %q does not exist", short(out.Type))
+		c.wrong(s.key("type"), "write one of object, array, string, integer, number, boolean", "the type %q does not exist", shorten.CutBytes(out.Type, maxMessage))
 		out.Type = ""
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Keywords of JSON Schema and OpenAPI by what happens to them.
@@ -99,7 +101,7 @@ func (c *converter) copy(word string, value any, s spot, out *props) {
 		c.wrong(s.key(word), "", "the value has the wrong type%s", expected(err))
 	}
 	if word == "format" && !knownFormat(out) {
-		c.relaxed(s.key(word), "write a pattern if values must be checked", "the API server does not know the format %q and accepts any value", short(out.Format))
+		c.relaxed(s.key(word), "write a pattern if values must be checked", "the API server does not know the format %q and accepts any value", shorten.CutBytes(out.Format, maxMessage))
 	}
 }
 

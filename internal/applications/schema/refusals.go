@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/yuba-dev/yuba/internal/applications/finding"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // refusals are the API server's own objections to a schema: it validates a definition with it.
@@ -77,7 +78,7 @@ func place(path string) (at string, ours bool) {
 		}
 		return finding.Child(".", name)[1:]
 	})
-	return short(path), true
+	return shorten.CutBytes(path, maxMessage), true
 }
 
 // objection returns the reason of an error without the value, which may be the whole schema.
@@ -86,12 +87,12 @@ func objection(err *field.Error) string {
 		return "a value is required"
 	}
 	if err.Detail == "" {
-		return short(strings.ToLower(err.Type.String()))
+		return shorten.CutBytes(strings.ToLower(err.Type.String()), maxMessage)
 	}
 	if strings.Contains(err.Detail, "in body ") {
 		return detail(err)
 	}
-	return short(err.Detail)
+	return shorten.CutBytes(err.Detail, maxMessage)
 }
 
 // advices say what to write instead, by a part of the server's text.

@@ -23,6 +23,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/yuba-dev/yuba/internal/applications/finding"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Schema is the schema of an application's spec.
@@ -125,7 +126,7 @@ func (s *Schema) Validate(spec map[string]any) (list finding.List) {
 		errs, _ = s.rules.Validate(context.Background(), at, s.structural, value, nil, celconfig.RuntimeCELCostBudget)
 	}
 	for _, err := range errs {
-		list = append(list, finding.Finding{Severity: finding.Error, Field: short(err.Field), Problem: detail(err)})
+		list = append(list, finding.Finding{Severity: finding.Error, Field: shorten.CutBytes(err.Field, maxMessage), Problem: detail(err)})
 	}
 	sorted(list)
 	return slices.Compact(list)
@@ -137,7 +138,7 @@ func detail(err *field.Error) string {
 	case field.ErrorTypeRequired:
 		return "a value is required"
 	case field.ErrorTypeNotSupported:
-		return "the value is not one of the allowed ones: " + short(strings.TrimPrefix(err.Detail, "supported values: "))
+		return "the value is not one of the allowed ones: " + shorten.CutBytes(strings.TrimPrefix(err.Detail, "supported values: "), maxMessage)
 	}
 	text := err.Detail
 	// The texts of the validator repeat the path: "spec.size in body must be of type string: …".
@@ -150,18 +151,11 @@ func detail(err *field.Error) string {
 	if text == "" {
 		text = strings.ToLower(err.Type.String())
 	}
-	return short(text)
+	return shorten.CutBytes(text, maxMessage)
 }
 
 // maxMessage limits texts of the API server's validation, which repeat parts of the schema.
 const maxMessage = 400
-
-func short(text string) string {
-	if len(text) > maxMessage {
-		return strings.ToValidUTF8(text[:maxMessage], "") + "…"
-	}
-	return text
-}
 
 func clone(spec map[string]any) map[string]any {
 	if spec == nil {

@@ -15,6 +15,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/yuba-dev/yuba/internal/applications/finding"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -45,7 +46,7 @@ func article(t cty.Type) string {
 	if t.IsObjectType() {
 		return "an object with the attributes " + strings.Join(slices.Sorted(maps.Keys(t.AttributeTypes())), ", ")
 	}
-	return short(typeexpr.TypeString(t))
+	return shorten.CutBytes(typeexpr.TypeString(t), maxShown)
 }
 
 func (c *checker) intOrString(p *part, t cty.Type, v *module.Variable) {
@@ -158,5 +159,5 @@ func (c *checker) attributes(p *part, t cty.Type, v *module.Variable) {
 
 func (c *checker) attribute(field *part, t cty.Type) string {
 	names := slices.Sorted(maps.Keys(t.AttributeTypes()))
-	return override(field.path) + ", or add it to the variable; it has " + short(strings.Join(names, ", "))
+	return override(field.path) + ", or add it to the variable; it has " + shorten.CutBytes(strings.Join(names, ", "), maxShown)
 }

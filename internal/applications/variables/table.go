@@ -14,6 +14,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/applications/finding"
 	"github.com/yuba-dev/yuba/internal/applications/schema"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 type props = apiextensionsv1.JSONSchemaProps
@@ -183,14 +184,14 @@ func (b *builder) collisions(parts []*part, noun string) {
 			continue
 		}
 		if why := objection(p.name, noun == "variable"); why != "" {
-			b.list.Add(finding.Error, p.path, override(p.path), "the name of its %s, %q, %s", noun, short(p.name), why)
+			b.list.Add(finding.Error, p.path, override(p.path), "the name of its %s, %q, %s", noun, shorten.CutBytes(p.name, maxShown), why)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		if paths := byName[name]; len(paths) > 1 {
 			slices.Sort(paths)
 			b.list.Add(finding.Error, paths[0], override(paths[len(paths)-1]), "the fields %s would all be the %s %q",
-				strings.Join(paths, ", "), noun, short(name))
+				strings.Join(paths, ", "), noun, shorten.CutBytes(name, maxShown))
 		}
 	}
 }
@@ -203,7 +204,7 @@ func override(path string) string {
 func (b *builder) unused() {
 	for _, path := range slices.Sorted(maps.Keys(b.mapping.Overrides)) {
 		if !b.used[path] {
-			b.list.Add(finding.Error, fmt.Sprintf("overrides[%q]", short(path)), "write the path of a field of the schema, such as db.size or users[*].name",
+			b.list.Add(finding.Error, fmt.Sprintf("overrides[%q]", shorten.CutBytes(path, maxShown)), "write the path of a field of the schema, such as db.size or users[*].name",
 				"the schema has no such field%s", flattened(b.mapping))
 		}
 	}
@@ -217,13 +218,6 @@ func flattened(m Mapping) string {
 }
 
 const maxShown = 100
-
-func short(text string) string {
-	if len(text) > maxShown {
-		return strings.ToValidUTF8(text[:maxShown], "") + "…"
-	}
-	return text
-}
 
 // Targets returns where each field goes, in the order of the paths.
 func (t *Table) Targets() (targets []Target) {

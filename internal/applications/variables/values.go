@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/yuba-dev/yuba/internal/applications/finding"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Values returns the variables of a spec, as JSON. Fields that are absent or null have none, so the
@@ -85,7 +86,7 @@ func (p *part) renameObject(value map[string]any) (any, error) {
 			}
 		}
 		if _, twice := renamed[name]; twice {
-			return nil, fmt.Errorf("spec.%s has two values for %q after renaming: remove one of its keys", finding.Child(p.path, key), short(name))
+			return nil, fmt.Errorf("spec.%s has two values for %q after renaming: remove one of its keys", finding.Child(p.path, key), shorten.CutBytes(name, maxShown))
 		}
 		renamed[name] = inner
 	}
