@@ -372,6 +372,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	e.serveContracts(r)
 	e.servePolicies()
 	e.serveWhy(r)
+	e.serveApplications(direct)
 	return nil
 }
 

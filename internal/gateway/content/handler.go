@@ -107,6 +107,8 @@ type Handler struct {
 	// AuditLog has the records of what policies decided; nil if there is none.
 	Approve  func(ctx context.Context, name types.NamespacedName, who audit.Who, plan, bound, comment string) (infrav1.PlanApproval, error)
 	AuditLog AuditLog
+	// Applications knows the stacks of instances; nil if the server has no application kinds.
+	Applications Applications
 	// WebLink returns the URL of a link that logs a user in to the page once; nil if there is no page.
 	WebLink func(user authenticationv1.UserInfo) (string, error)
 	// ContinueAudit records in the audit log of a stack from another home where its earlier records are;
@@ -126,6 +128,8 @@ func (h *Handler) ServeMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	const namespace = PathPrefix + "/namespaces/{namespace}"
 	const stack = namespace + "/terraforms/{name}"
+	// An instance of an application kind. More specific patterns win.
+	const instance = namespace + "/{resource}/{name}"
 	const artifact = PathPrefix + "/namespaces/{namespace}/externalartifacts/{name}"
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET " + stack + "/log":                   h.stack(h.log),
@@ -152,6 +156,9 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"POST " + stack + "/preview":              h.stack(h.startPreview),
 		"GET " + stack + "/preview":               h.stack(h.waitForTry),
 		"DELETE " + stack + "/preview":            h.stack(h.cancelTry),
+		"GET " + instance + "/plan":               h.instance(h.plan),
+		"GET " + instance + "/why":                h.instance(h.why),
+		"POST " + instance + "/approve":           h.approveInstance,
 		"POST " + artifact + "/archive":           h.takeArchive,
 		"GET " + PathPrefix + "/backup":           h.backup,
 		"POST " + PathPrefix + "/restore":         h.restore,

@@ -1,0 +1,161 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package applications
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+func newPlanCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plan KIND NAME",
+		Short: "Show the pending plan of an instance, or the last one",
+		Long: `Show the changes of the plan that waits for approval, else of the last one that Yuba stored. The command hides sensitive
+values, and makes no new plan.`,
+		Example: "  yuba app plan bucket photos\n  yuba app plan bucket team-a/photos -o json",
+		Args:    ui.Arguments(2, 2), ValidArgsFunction: ui.NoNames,
+	}
+	out := ui.AddOutputFlag(cmd, "json", "yaml")
+	cmd.RunE = onInstance(a, func(ctx context.Context, s *session.Session, kind session.Kind, i content.Instance, _ []string) error {
+		status, err := read(ctx, s, kind, i)
+		if err != nil {
+			return err
+		}
+		document, err := s.Content.InstancePlan(ctx, i)
+		if err != nil {
+			return failed("show the plan of", i, err)
+		}
+		p, err := plan.Decode(document)
+		if err != nil {
+			return failed("show the plan of", i, err)
+		}
+		if out.Machine() {
+			return out.Print(s.Out, p)
+		}
+		fmt.Fprint(s.Out, plan.Render(p, plan.RenderOptions{Color: s.Colors(s.Out)}))
+		if status.Plan != nil && status.Plan.ID != "" && status.Phase == appv1.PhaseAwaitingApproval {
+			s.News("\nPlan %s waits for approval. Approve it:\n    yuba app approve %s %s %s", status.Plan.ID, kind.Word, s.Call(types.NamespacedName{Namespace: i.Namespace, Name: i.Name}), status.Plan.ID)
+		}
+		return nil
+	})
+	return cmd
+}
+
+func newApproveCommand(a *session.App) *cobra.Command {
+	var comment string
+	cmd := &cobra.Command{
+		Use:   "approve KIND NAME [PLAN-ID]",
+		Short: "Approve the pending plan of an instance, so that Yuba applies it",
+		Long: `Approve the pending plan of an instance. Yuba applies exactly that plan. With PLAN-ID the command refuses if another plan is
+pending by now; without it, the command approves the plan that the instance's status names, so look at it first.
+
+The server records who approves, as the API knows them. You need the right to create buckets/approve of the group
+content.yuba.dev for the kind Bucket, and none to stacks.`,
+		Example: "  yuba app plan bucket photos && yuba app approve bucket photos\n  yuba app approve bucket photos plan-1a2b3c4d5e --comment 'as agreed'",
+		Args:    ui.Arguments(2, 3), ValidArgsFunction: ui.NoNames,
+	}
+	cmd.Flags().StringVar(&comment, "comment", "", "why you approve it, for others")
+	cmd.RunE = onInstance(a, func(ctx context.Context, s *session.Session, kind session.Kind, i content.Instance, rest []string) error {
+		id := strings.Join(rest, "")
+		if id == "" {
+			status, err := read(ctx, s, kind, i)
+			if err != nil {
+				return err
+			}
+			if status.Plan == nil || status.Plan.ID == "" {
+				return ui.Exitf(ui.ExitNotFound, "approve %s %s/%s: no plan waits for approval", kind.Word, i.Namespace, i.Name)
+			}
+			id = status.Plan.ID
+		}
+		if err := s.Content.ApproveInstance(ctx, i, id, comment); err != nil {
+			return failed("approve the plan of", i, err)
+		}
+		s.News("Plan %s of %s %s/%s is approved and will be applied. Follow it:\n    yuba kubectl get %s %s -n %s -w", id, kind.Word, i.Namespace, i.Name, i.Resource, i.Name, i.Namespace)
+		return nil
+	})
+	return cmd
+}
+
+func newWhyCommand(a *session.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "why KIND NAME",
+		Short: "Explain the status of an instance, and what it waits for",
+		Long: `Explain the status of an instance: its conditions, what Yuba does next with what is behind it, and what that waits for. The
+command changes nothing.`,
+		Example: "  yuba app why bucket photos\n  yuba app why bucket team-a/photos",
+		Args:    ui.Arguments(2, 2), ValidArgsFunction: ui.NoNames,
+	}
+	cmd.RunE = onInstance(a, func(ctx context.Context, s *session.Session, kind session.Kind, i content.Instance, _ []string) error {
+		status, err := read(ctx, s, kind, i)
+		if err != nil {
+			return err
+		}
+		v := ui.Labels{Writer: s.Out}
+		v.Line(kind.GVK.Kind, "%s/%s", i.Namespace, i.Name)
+		v.Line("Status", "%s", status.Phase)
+		if c := apimeta.FindStatusCondition(status.Conditions, appv1.ConditionReady); c != nil {
+			v.Line("", "%s: %s", c.Reason, c.Message)
+		}
+		if p := status.Plan; p != nil && p.ID != "" {
+			v.Line("Plan", "%s: %s", p.ID, p.Summary)
+		}
+		if b := status.BackendRef; b != nil {
+			v.Line("Behind it", "%s %s/%s", b.Kind, i.Namespace, b.Name)
+		}
+		why, err := s.Content.InstanceWhy(ctx, i)
+		if apierrors.IsNotFound(err) {
+			return nil // it has no stack
+		}
+		if err != nil {
+			return failed("explain", i, err)
+		}
+		v.Line("Now", "%s", why.Decision.Message)
+		v.Line("", "%s", why.Decision.Detail)
+		if q := why.Queue; q != nil {
+			v.Line("Queue", "place %d", q.Place)
+		}
+		for _, note := range why.Notes {
+			v.Line("Note", "%s", note)
+		}
+		return nil
+	})
+	return cmd
+}
+
+func kindOf(r metav1.APIResource) session.Kind {
+	return session.Kind{GVK: appv1.InstanceVersion.WithKind(r.Kind), Plural: r.Name, Word: r.SingularName}
+}
+
+// read reads the status of an instance.
+func read(ctx context.Context, s *session.Session, kind session.Kind, i content.Instance) (appv1.InstanceStatus, error) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind.GVK)
+	if err := s.Objects.Get(ctx, types.NamespacedName{Namespace: i.Namespace, Name: i.Name}, o); err != nil {
+		return appv1.InstanceStatus{}, failed("read", i, err)
+	}
+	return statusOf(o), nil
+}
+
+// failed says what could not be done with an instance.
+func failed(action string, i content.Instance, err error) error {
+	if apierrors.IsNotFound(err) {
+		return ui.Exitf(ui.ExitNotFound, "%s %s %s/%s: it does not exist, or has nothing of this kind: %v", action, i.Resource, i.Namespace, i.Name, err)
+	}
+	return fmt.Errorf("%s %s %s/%s: %w", action, i.Resource, i.Namespace, i.Name, err)
+}
