@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -27,7 +28,7 @@ import (
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, infrav1.AddToScheme,
-		tenantv1.AddToScheme, yubav1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme, notificationv1.AddToScheme, notificationv1beta3.AddToScheme} {
+		tenantv1.AddToScheme, appv1.AddToScheme, yubav1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme, notificationv1.AddToScheme, notificationv1beta3.AddToScheme} {
 		utilruntime.Must(add(scheme))
 	}
 	return scheme

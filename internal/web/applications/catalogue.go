@@ -38,6 +38,7 @@ func Add(s *site.Site, objects *watched.Objects) {
 	s.Action(Section+"/{plural}/create", p.create)
 	s.Page(Section+"/{plural}/{namespace}/{name}", p.one)
 	s.Page(Section+"/{plural}/{namespace}/{name}/change", p.change)
+	s.Action(Section+"/{plural}/{namespace}/{name}/approve", p.approve)
 	s.Action(Section+"/{plural}/{namespace}/{name}/delete", p.delete)
 }
 

@@ -19,9 +19,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
 	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/live"
+	"github.com/yuba-dev/yuba/internal/web/pieces"
 	"github.com/yuba-dev/yuba/internal/web/site"
+	"github.com/yuba-dev/yuba/internal/web/stack/plandiff"
 	"github.com/yuba-dev/yuba/internal/web/standing"
 	"github.com/yuba-dev/yuba/internal/web/watched"
 )
@@ -68,7 +72,11 @@ type detail struct {
 	Spec     string
 	Change   string
 	Editable site.Button
-	Delete   site.Button
+	Approve  site.Button
+	// Text is the plan that waits, Cut if it is only the beginning, Unread why it cannot be shown.
+	Text, Unread string
+	Cut          bool
+	Delete       site.Button
 }
 
 type output struct{ Name, Value string }
@@ -97,6 +105,11 @@ func (p pages) one(r *site.Request) (*site.Page, error) {
 	if v.Spec, err = specText(o); err != nil {
 		return nil, err
 	}
+	if plan := v.Status.Plan; plan != nil && plan.ID != "" {
+		v.Approve = approveButton(r, d, o, plan.ID)
+		v.Text, v.Cut, err = planOf(r, d, o)
+		v.Unread = pieces.Why(err)
+	}
 	right := access.Right{Verb: "update", Group: appv1.InstanceVersion.Group, Resource: d.Spec.Application.Plural, Namespace: o.GetNamespace()}
 	v.Editable = r.Allow(site.Button{Label: "Change"}, right)
 	right.Verb = "delete"
@@ -108,6 +121,46 @@ func (p pages) one(r *site.Request) (*site.Page, error) {
 	return &site.Page{Title: d.Spec.Application.Kind + " " + o.GetNamespace() + "/" + o.GetName(), Section: Section, Trail: trail(site.Link{Text: entryOf(d).Called, Address: entryOf(d).Address}),
 		Commands: []string{"yuba app why " + target, "yuba app plan " + target, "yuba kubectl get -n " + o.GetNamespace() + " " + d.Spec.Application.Plural + " " + o.GetName() + " -o yaml"},
 		Parts:    []site.Part{{ID: "instance", View: "applications-one", Data: v}}, Topics: topics}, nil
+}
+
+// approveButton approves exactly this plan. Users of the kind need no right to stacks.
+func approveButton(r *site.Request, d *appv1.ApplicationDefinition, o *unstructured.Unstructured, plan string) site.Button {
+	b := site.Button{Label: "Approve", Address: addressOf(d, o.GetNamespace(), o.GetName(), "approve"), Values: []site.Value{{Name: "plan", Value: plan}}}
+	return r.Allow(b, access.Right{Verb: "create", Group: "content.yuba.dev", Resource: d.Spec.Application.Plural, Subresource: "approve", Namespace: o.GetNamespace()})
+}
+
+func contentOf(d *appv1.ApplicationDefinition, o *unstructured.Unstructured) content.Instance {
+	return content.Instance{Resource: d.Spec.Application.Plural, Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// planOf is the plan that waits, as text.
+func planOf(r *site.Request, d *appv1.ApplicationDefinition, o *unstructured.Unstructured) (text string, cut bool, err error) {
+	document, err := r.As.Content.InstancePlan(r.Context(), contentOf(d, o))
+	if err != nil {
+		return "", false, err
+	}
+	shown, err := plan.DecodeOutline(document)
+	if err != nil {
+		return "", false, err
+	}
+	return plandiff.Text(shown)
+}
+
+// approve approves the plan that the person saw.
+func (p pages) approve(r *site.Request) (site.Done, error) {
+	d, err := p.definition(r)
+	if err != nil {
+		return site.Done{}, err
+	}
+	o, err := instance(r, d)
+	if err != nil {
+		return site.Done{}, err
+	}
+	plan := r.PostForm.Get("plan")
+	if err := r.As.Content.ApproveInstance(r.Context(), contentOf(d, o), plan, ""); err != nil {
+		return site.Done{}, err
+	}
+	return site.Done{Says: fmt.Sprintf("Plan %s of %s %s/%s is approved and will be applied.", plan, d.Spec.Application.Kind, o.GetNamespace(), o.GetName())}, nil
 }
 
 func deletionWarning(d *appv1.ApplicationDefinition, o *unstructured.Unstructured) string {
