@@ -18,6 +18,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/web/access"
+	"github.com/yuba-dev/yuba/internal/web/applications"
 	"github.com/yuba-dev/yuba/internal/web/assets"
 	"github.com/yuba-dev/yuba/internal/web/causes"
 	"github.com/yuba-dev/yuba/internal/web/contracts"
@@ -82,6 +83,7 @@ var sections = []site.Section{
 	{Text: "Graph", Address: graph.Section, Key: "g"},
 	{Text: "Sources", Address: sources.Section, Key: "u"},
 	{Text: "Tenants", Address: tenants.Section, Key: "t"},
+	{Text: "Applications", Address: applications.Section, Key: "a"},
 	{Text: "Operations", Address: operations.Section, Key: "o"},
 	{Text: "Registry", Address: registry.Section, Key: "r"},
 	{Text: "Policy & audit", Address: policies.Section, Key: "p"},
@@ -118,6 +120,7 @@ func New(o Options) (*Web, error) {
 	graph.Add(s, objects)
 	sources.Add(s, objects)
 	tenants.Add(s, objects)
+	applications.Add(s, objects)
 	operations.Add(s, objects, load)
 	registry.Add(s)
 	contracts.Add(s, objects)

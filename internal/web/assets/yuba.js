@@ -144,7 +144,7 @@
   });
   document.addEventListener("submit", async (e) => {
     const form = e.target;
-    if (form.method !== "post" || form.hasAttribute("data-plain")) return;
+    if (form.method !== "post" || form.hasAttribute("data-plain") || (e.submitter && e.submitter.hasAttribute("data-plain"))) return;
     e.preventDefault();
     const values = new FormData(form, e.submitter); // what the person has seen, also if the question takes long
     if (form.dataset.confirm && !(await ask(form.dataset.confirm))) return;

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +22,9 @@ type Topic struct {
 	// Kind is an empty object of the kind, such as &infrav1.Terraform{}.
 	Kind            client.Object
 	Namespace, Name string
+	// Watch watches the one object for this subscriber alone; nil to share the watch of its kind. It is
+	// for kinds that come and go.
+	Watch func(ctx context.Context) (watch.Interface, error)
 }
 
 // Hub tells subscribers of changes.
@@ -44,6 +49,7 @@ type Subscription struct {
 	topics []topic
 	hub    *Hub
 	fresh  bool
+	stop   context.CancelFunc
 }
 
 type topic struct{ kind, namespace, name string }
@@ -56,9 +62,15 @@ func New(informers cache.Informers) *Hub {
 // Subscribe subscribes to topics.
 func (h *Hub) Subscribe(ctx context.Context, topics []Topic) (*Subscription, error) {
 	wake := make(chan struct{}, 1)
-	s := &Subscription{C: wake, wake: wake, hub: h, topics: topicsOf(topics), fresh: true}
+	ctx, stop := context.WithCancel(ctx)
+	s := &Subscription{C: wake, wake: wake, hub: h, topics: topicsOf(topics), fresh: true, stop: stop}
 	for i, t := range topics {
+		if t.Watch != nil {
+			go s.own(ctx, t.Watch)
+			continue
+		}
 		if err := h.watch(ctx, s.topics[i].kind, t.Kind); err != nil {
+			stop()
 			return nil, err
 		}
 	}
@@ -70,9 +82,39 @@ func (h *Hub) Subscribe(ctx context.Context, topics []Topic) (*Subscription, err
 
 // Close ends the subscription.
 func (s *Subscription) Close() {
+	s.stop()
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	delete(s.hub.subs, s)
+}
+
+// rewatch is the pause before a watch that has ended begins again.
+const rewatch = 5 * time.Second
+
+// own wakes the subscriber when its own watch tells of something, until ctx ends. Each beginning is
+// told, too: nobody knows what happened before.
+func (s *Subscription) own(ctx context.Context, begin func(context.Context) (watch.Interface, error)) {
+	for ctx.Err() == nil {
+		if w, err := begin(ctx); err == nil {
+			s.tell()
+			for range w.ResultChan() {
+				s.tell()
+			}
+			w.Stop()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(rewatch):
+		}
+	}
+}
+
+// tell wakes the subscriber, without waiting: one that has not looked yet will see this, too.
+func (s *Subscription) tell() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Covers reports whether the subscription is to exactly these topics.
@@ -150,10 +192,7 @@ func (h *Hub) publish(kind, namespace, name string) {
 	defer h.mu.Unlock()
 	for s := range h.subs {
 		if s.wants(kind, namespace, name) {
-			select {
-			case s.wake <- struct{}{}:
-			default: // it has not looked yet, and will see this, too
-			}
+			s.tell()
 		}
 	}
 }

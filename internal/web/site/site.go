@@ -147,6 +147,29 @@ func (s *Site) Action(pattern string, do Action) {
 	})
 }
 
+// Answer serves a page that answers what a person has written into a form: it is posted, because an
+// address may not have it, and changes nothing. The form has the attribute data-plain.
+func (s *Site) Answer(pattern string, h Handler) {
+	s.mux.HandleFunc("POST "+pattern, func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		request, ok := s.enter(w, r)
+		if !ok {
+			return
+		}
+		if err := request.ParseForm(); err != nil {
+			s.fail(w, request, BadRequest("The form could not be read: "+err.Error(), ""))
+			return
+		}
+		page, err := h(request)
+		if err != nil {
+			s.fail(w, request, err)
+			return
+		}
+		page.Topics = nil // the form's values would not survive an update
+		s.write(w, request, page, cmp.Or(page.Code, http.StatusOK))
+	})
+}
+
 // maxForm limits the body of an action.
 const maxForm = 1 << 20
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,15 +14,11 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/shell"
-	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 	"github.com/yuba-dev/yuba/internal/verbs"
 	"github.com/yuba-dev/yuba/internal/web/site"
 	"github.com/yuba-dev/yuba/internal/web/stack/plandiff"
 )
-
-// maxPlanText limits a plan as text, in bytes, and maxTextChanges its resources. The download has all.
-const maxPlanText, maxTextChanges = 1 << 20, 500
 
 // planHead is the data of the part "stack-plan-head".
 type planHead struct {
@@ -96,7 +91,7 @@ func (p pages) plan(r *site.Request, t *infrav1.Terraform, page *site.Page) erro
 		add(page, "stack-verdicts", v)
 	}
 	if query.Get("as") == "text" {
-		text, cut, err := planTextOf(shown)
+		text, cut, err := plandiff.Text(shown)
 		add(page, "stack-plan-text", planText{text, cut, address(key, "plan.txt") + "?" + url.Values{"run": {id}}.Encode()})
 		return err
 	}
@@ -109,28 +104,6 @@ type planText struct {
 	Text    string
 	Cut     bool
 	Address string
-}
-
-// planTextOf is the beginning of a plan as text, and whether there is more.
-func planTextOf(shown *plan.Outline) (text string, cut bool, err error) {
-	p := *shown.Plan
-	if cut = len(p.Changes) > maxTextChanges; cut {
-		p.Changes = p.Changes[:maxTextChanges]
-	}
-	p.Changes = slices.Clone(p.Changes)
-	for i := range p.Changes {
-		if p.Changes[i], err = shown.Change(i); err != nil {
-			return "", false, err
-		}
-	}
-	p.Drift = slices.Clone(p.Drift[:min(len(p.Drift), maxTextChanges)])
-	for i := range p.Drift {
-		if p.Drift[i], err = shown.Drifted(i); err != nil {
-			return "", false, err
-		}
-	}
-	text = plan.Render(&p, plan.RenderOptions{})
-	return shorten.CutBytes(text, maxPlanText), cut || len(text) > maxPlanText, nil
 }
 
 func planViewOf(shown *plan.Outline, key client.ObjectKey, query url.Values) (*planView, error) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -89,6 +90,8 @@ var (
 	Contracts = kind(yubav1.GroupVersion, "Contract", "contracts", &yubav1.Contract{}, func(l *yubav1.ContractList) []yubav1.Contract { return l.Items })
 	Circuits  = ofCluster(kind(yubav1.GroupVersion, "CircuitBreaker", "circuitbreakers", &yubav1.CircuitBreaker{},
 		func(l *yubav1.CircuitBreakerList) []yubav1.CircuitBreaker { return l.Items }))
+	ApplicationDefinitions = ofCluster(kind(appv1.GroupVersion, appv1.ApplicationDefinitionKind, "applicationdefinitions", &appv1.ApplicationDefinition{},
+		func(l *appv1.ApplicationDefinitionList) []appv1.ApplicationDefinition { return l.Items }))
 	ModuleSources = kind(yubav1.GroupVersion, "ModuleSource", "modulesources", &yubav1.ModuleSource{},
 		func(l *yubav1.ModuleSourceList) []yubav1.ModuleSource { return l.Items })
 )
