@@ -15,7 +15,7 @@ import (
 
 // fluxControllers are the controllers of Flux that do what those of --gitops do. Their Leases have
 // their name, this suffix, and for shards more.
-var fluxControllers = []string{"source-controller", "kustomize-controller", "notification-controller"}
+var fluxControllers = []string{"source-controller", "kustomize-controller", "helm-controller", "notification-controller"}
 
 const fluxLease = "-leader-election"
 

@@ -4,6 +4,7 @@
 package app
 
 import (
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
@@ -35,6 +36,7 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(tenantv1.AddToScheme(scheme))
 	utilruntime.Must(sourcev1.AddToScheme(scheme))
 	utilruntime.Must(kustomizev1.AddToScheme(scheme))
+	utilruntime.Must(helmv2.AddToScheme(scheme))
 	utilruntime.Must(notificationv1.AddToScheme(scheme))
 	utilruntime.Must(notificationv1beta3.AddToScheme(scheme))
 	return scheme
