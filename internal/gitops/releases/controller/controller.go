@@ -100,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			r.memories.rest(p.name, p.obj.UID, r.Now())
 			return ctrl.Result{RequeueAfter: p.obj.Spec.Interval.Duration}, nil
 		}
-		r.begin(p, r.attempt)
+		r.begin(p, false, r.attempt)
 	case decide.Delete:
 		if !slices.Contains(p.obj.Finalizers, helmv2.HelmReleaseFinalizer) {
 			return ctrl.Result{}, nil
@@ -108,7 +108,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if !uninstalls(p.obj) {
 			return reconciling.Again(client.IgnoreNotFound(r.release(ctx, p.obj)))
 		}
-		r.begin(p, r.remove)
+		r.begin(p, true, r.remove)
 	case decide.Cancel:
 		r.memories.cancel(p.name)
 	case decide.Wait, decide.Fail:
@@ -123,10 +123,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // begin runs an attempt without blocking a worker, and wakes one at the end.
-func (r *Reconciler) begin(p *pass, attempt func(ctx context.Context, p *pass) outcome) {
+func (r *Reconciler) begin(p *pass, removing bool, attempt func(ctx context.Context, p *pass) outcome) {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	p.obj, p.before = p.obj.DeepCopy(), p.before.DeepCopy()
-	r.memories.begin(p.name, p.obj.UID, cancel)
+	r.memories.begin(p.name, p.obj.UID, removing, cancel)
 	go func() {
 		defer cancel(nil)
 		out := outcome{failed: true}

@@ -43,7 +43,7 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 	*f = decide.Facts{Now: r.Now(), Deleting: !obj.DeletionTimestamp.IsZero(), Suspended: obj.Spec.Suspend, Moved: moving.Held(obj),
 		Interval: obj.Spec.Interval.Duration, Retry: min(retryEvery, obj.Spec.Interval.Duration), Handled: obj.Status.LastHandledReconcileAt}
 	f.Requested, _ = meta.ReconcileAnnotationValue(obj.GetAnnotations())
-	f.Busy, f.Last = r.memories.facts(p.name, obj.UID)
+	f.Busy, f.Removing, f.Last = r.memories.facts(p.name, obj.UID)
 	if f.Busy || f.Deleting || f.Suspended || f.Moved != "" {
 		return nil
 	}

@@ -28,7 +28,9 @@ type outcome struct {
 type memory struct {
 	uid    types.UID
 	cancel context.CancelCauseFunc
-	last   *outcome
+	// removing is true if the running attempt uninstalls.
+	removing bool
+	last     *outcome
 }
 
 // memories are those of all HelmReleases.
@@ -54,20 +56,21 @@ func (m *memories) get(name types.NamespacedName, uid types.UID) *memory {
 }
 
 // facts returns whether an attempt runs, and the last one.
-func (m *memories) facts(name types.NamespacedName, uid types.UID) (busy bool, last decide.Last) {
+func (m *memories) facts(name types.NamespacedName, uid types.UID) (busy, removing bool, last decide.Last) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	mem := m.get(name, uid)
 	if o := mem.last; o != nil && mem.uid == uid {
 		last = decide.Last{Known: true, Key: o.key, Ended: o.ended, Failed: o.failed, Final: o.final, RetryAfter: o.retryAfter}
 	}
-	return mem.cancel != nil, last
+	return mem.cancel != nil, mem.removing, last
 }
 
-func (m *memories) begin(name types.NamespacedName, uid types.UID, cancel context.CancelCauseFunc) {
+func (m *memories) begin(name types.NamespacedName, uid types.UID, removing bool, cancel context.CancelCauseFunc) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.get(name, uid).cancel = cancel
+	mem := m.get(name, uid)
+	mem.cancel, mem.removing = cancel, removing
 }
 
 func (m *memories) end(name types.NamespacedName, uid types.UID, out outcome) {

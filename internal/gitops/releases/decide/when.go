@@ -44,8 +44,8 @@ type Facts struct {
 	Deleting, Suspended bool
 	// Moved says where the object was moved; empty for here.
 	Moved string
-	// Busy is true while an attempt runs.
-	Busy bool
+	// Busy is true while an attempt runs, and Removing if it is the uninstall of a deleted object.
+	Busy, Removing bool
 	// Invalid is why the spec cannot be used, with its reason.
 	Invalid, InvalidReason string
 	Chart                  Chart
@@ -102,7 +102,7 @@ func When(f Facts) Decision {
 	case f.Moved != "":
 		return Decision{Verb: Nothing, Message: f.Moved}
 	// A deleted object does not wait for a hook of its last upgrade.
-	case f.Deleting && f.Busy:
+	case f.Deleting && f.Busy && !f.Removing:
 		return Decision{Verb: Cancel}
 	case f.Busy:
 		return Decision{Verb: Nothing, Message: "an attempt is running"}

@@ -28,7 +28,7 @@ const (
 	// MaxMemory limits the program's memory in bytes; a chart with a hundred subcharts needs a quarter.
 	MaxMemory = 1 << 30
 	// MaxProcessor limits its CPU time. Waiting costs next to none.
-	MaxProcessor = 90 * time.Second
+	MaxProcessor = 45 * time.Second
 )
 
 // Operation is what a call does.

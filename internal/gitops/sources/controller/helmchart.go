@@ -204,7 +204,7 @@ func (s *Sources) lookIndexChart(ctx context.Context, o *sourcev1.HelmChart, rep
 // download fetches a chart and verifies that it is the one of the index.
 func (s *Sources) download(ctx context.Context, repository *sourcev1.HelmRepository, version ChartVersion) (io.ReadCloser, error) {
 	what := fmt.Sprintf("fetch the chart %s %s of the HelmRepository %s", version.Name, version.Version, repository.Name)
-	site, err := newSite(ctx, s.Reader, repository)
+	site, err := newRepositorySite(ctx, s.Reader, repository)
 	if err != nil {
 		return nil, err
 	}

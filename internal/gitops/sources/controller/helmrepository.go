@@ -58,7 +58,7 @@ func helmRepositories(reader client.Reader) *kind {
 
 // lookIndex fetches the index. A repository says nothing about it before.
 func lookIndex(ctx context.Context, reader client.Reader, o *sourcev1.HelmRepository) (*Found, error) {
-	site, err := newSite(ctx, reader, o)
+	site, err := newRepositorySite(ctx, reader, o)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +77,8 @@ func lookIndex(ctx context.Context, reader client.Reader, o *sourcev1.HelmReposi
 	}}, nil
 }
 
-// site is a repository over HTTP.
-type site struct {
+// repositorySite is a repository over HTTP.
+type repositorySite struct {
 	base           *url.URL
 	transport      *http.Transport
 	client         *http.Client
@@ -87,7 +87,7 @@ type site struct {
 	everywhere bool
 }
 
-func newSite(ctx context.Context, reader client.Reader, o *sourcev1.HelmRepository) (*site, error) {
+func newRepositorySite(ctx context.Context, reader client.Reader, o *sourcev1.HelmRepository) (*repositorySite, error) {
 	base, err := url.Parse(strings.TrimSuffix(o.Spec.URL, "/") + "/")
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, upstream.Stalled(sourcev1.URLInvalidReason, nil, "write spec.url as https://host/path, or set spec.type to oci for oci://host/path")
@@ -99,7 +99,7 @@ func newSite(ctx context.Context, reader client.Reader, o *sourcev1.HelmReposito
 	if err != nil {
 		return nil, err
 	}
-	s := &site{base: base, everywhere: o.Spec.PassCredentials}
+	s := &repositorySite{base: base, everywhere: o.Spec.PassCredentials}
 	if err := s.credentials(ctx, reader, o, &access); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func newSite(ctx context.Context, reader client.Reader, o *sourcev1.HelmReposito
 }
 
 // credentials reads spec.secretRef: a user with a password, and certificates, as Flux allows there, too.
-func (s *site) credentials(ctx context.Context, reader client.Reader, o *sourcev1.HelmRepository, access *upstream.Access) error {
+func (s *repositorySite) credentials(ctx context.Context, reader client.Reader, o *sourcev1.HelmRepository, access *upstream.Access) error {
 	if o.Spec.SecretRef == nil {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (s *site) credentials(ctx context.Context, reader client.Reader, o *sourcev
 }
 
 // get fetches a file; a relative reference is below the repository.
-func (s *site) get(ctx context.Context, reference string, limit int64) ([]byte, error) {
+func (s *repositorySite) get(ctx context.Context, reference string, limit int64) ([]byte, error) {
 	at, err := s.base.Parse(reference)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" {
 		return nil, &upstream.Problem{Text: "its index has an address that is none of http or https"}
