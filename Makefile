@@ -236,6 +236,7 @@ generate: bin/controller-gen ## Generate deep copies, CRDs and references
 verify: bin/controller-gen ## Check that generated files and go.mod are up to date
 	@tools/generate --verify
 	@$(GO) -C cmd/yuba-policy mod tidy -diff >/dev/null || { printf 'go.mod or go.sum of cmd/yuba-policy is not up to date. To write them:\n    go -C cmd/yuba-policy mod tidy\n' >&2; exit 1; }
+	@$(GO) -C cmd/yuba-helm mod tidy -diff >/dev/null || { printf 'go.mod or go.sum of cmd/yuba-helm is not up to date. To write them:\n    go -C cmd/yuba-helm mod tidy\n' >&2; exit 1; }
 	@$(GO) mod tidy -diff >/dev/null || { printf 'go.mod or go.sum is not up to date. To write them:\n    go mod tidy\n' >&2; exit 1; }
 
 ##@ A Kubernetes node
