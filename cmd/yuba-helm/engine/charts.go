@@ -64,6 +64,12 @@ func resolve(call *wire.Call, index []byte, result *wire.Result) error {
 func load(packed []byte) (*chartv2.Chart, error) {
 	c, err := loader.LoadArchive(bytes.NewReader(packed))
 	if err != nil {
+		// A pushed directory has no directory of the chart's name around it.
+		if bare, later := loadBare(packed); later == nil && bare != nil {
+			c, err = bare, nil
+		}
+	}
+	if err != nil {
 		return nil, failed(wire.FailedChart, "the archive is not a usable chart: %w", err)
 	}
 	if err := c.Validate(); err != nil {
@@ -77,6 +83,19 @@ func load(packed []byte) (*chartv2.Chart, error) {
 		return nil, failed(wire.FailedChart, "the chart %s lacks dependencies in its directory charts/ (%w). Add them:\n    helm dependency build", c.Name(), err)
 	}
 	return c, nil
+}
+
+// loadBare reads an archive whose root is the chart's directory; nil if it is not.
+func loadBare(packed []byte) (*chartv2.Chart, error) {
+	all, err := untar(packed)
+	if err != nil || all["Chart.yaml"] == nil {
+		return nil, err
+	}
+	files, err := below(packed, wire.ChartReference{})
+	if err != nil {
+		return nil, err
+	}
+	return loader.LoadFiles(files)
 }
 
 func inspect(packed []byte, result *wire.Result) error {
