@@ -12,17 +12,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/releases/wire"
 )
 
-// limitSelf limits the memory and the CPU time of this process. Exceeding them ends it. The server
-// limits the time.
+// limitSelf limits the memory of this process. Exceeding it ends the process. Package engine limits the
+// CPU time of each call.
 func limitSelf() error {
 	// Not the address space: the Go runtime reserves far more than it uses.
 	if err := unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: wire.MaxMemory, Max: wire.MaxMemory}); err != nil {
 		return fmt.Errorf("limit the memory: %w", err)
-	}
-	// The hard limit ends the process; Go ignores the signal of the soft limit.
-	seconds := uint64(wire.MaxProcessor.Seconds())
-	if err := unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds}); err != nil {
-		return fmt.Errorf("limit the processor's time: %w", err)
 	}
 	// The heap grows in steps of 64 MiB.
 	debug.SetMemoryLimit(wire.MaxMemory / 8 * 7)

@@ -23,8 +23,9 @@ type server struct{ conn *http2.ClientConn }
 
 // Serve executes calls until the server has no more.
 func Serve(in io.ReadCloser, out io.WriteCloser) error {
+	watchLimit()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	conn, err := (&http2.Transport{AllowHTTP: true, DisableCompression: true}).NewClientConn(wire.Conn(in, out))
+	conn, err := (&http2.Transport{AllowHTTP: true, DisableCompression: true}).NewClientConn(wire.Conn(fromServer{in}, out))
 	if err != nil {
 		return fmt.Errorf("begin the connection to the server: %w", err)
 	}
@@ -117,8 +118,12 @@ func (s *server) execute(ctx context.Context, call *wire.Call) (result *wire.Res
 			result.Failure = &wire.Failure{Kind: wire.FailedChart, Message: "Helm failed on this chart: it panicked"}
 		}
 	}()
+	err := limitCall(call.Processor)
+	if err != nil {
+		result.Failure = &wire.Failure{Message: err.Error()}
+		return result
+	}
 	var input []byte
-	var err error
 	if call.HasInput {
 		if input, err = s.input(ctx); err != nil {
 			result.Failure = &wire.Failure{Message: err.Error()}

@@ -115,7 +115,14 @@ func (a *attempt) prepare(ctx context.Context) (err error) {
 	if a.archive, err = a.readChart(ctx); err != nil {
 		return err
 	}
-	a.session, err = session.Start(ctx, a.Programs, a.target)
+	return a.start(ctx)
+}
+
+// start starts the program.
+func (a *attempt) start(ctx context.Context) (err error) {
+	if a.session, err = session.Start(ctx, a.Programs, a.target); err == nil {
+		a.session.Processor = a.MaxProcessor
+	}
 	return err
 }
 
@@ -255,7 +262,7 @@ func (a *attempt) uninstall(ctx context.Context) error {
 	if a.target, err = a.Reconciler.target(ctx, a.obj); err != nil {
 		return err
 	}
-	if a.session, err = session.Start(ctx, a.Programs, a.target); err != nil {
+	if err = a.start(ctx); err != nil {
 		return err
 	}
 	result, err := a.session.Do(ctx, a.call(wire.Observe), nil)

@@ -48,8 +48,10 @@ type Reconciler struct {
 	DefaultServiceAccount string
 	// AllowCrossNamespace lets sourceRef, chartRef and dependsOn name other namespaces.
 	AllowCrossNamespace bool
-	Now                 func() time.Time
-	Log                 *slog.Logger
+	// MaxProcessor limits the CPU time of each of Helm's operations; 0 for the usual.
+	MaxProcessor time.Duration
+	Now          func() time.Time
+	Log          *slog.Logger
 
 	ctx      context.Context
 	cached   client.Reader

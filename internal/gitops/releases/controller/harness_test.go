@@ -90,7 +90,7 @@ func startController(config *rest.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	r := &Reconciler{Client: direct, Reader: direct, Events: mgr.GetEventRecorder("yuba"), Config: config, Archives: running.store, Now: time.Now,
+	r := &Reconciler{Client: direct, Reader: direct, Events: mgr.GetEventRecorder("yuba"), Config: config, Archives: running.store, Now: time.Now, MaxProcessor: 10 * time.Second,
 		Programs: func(name string) (string, error) { return filepath.Join(running.dir, name), nil }, Log: slog.New(slog.DiscardHandler)}
 	if err := r.SetupWithManager(context.Background(), mgr); err != nil {
 		return err

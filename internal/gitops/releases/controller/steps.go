@@ -128,7 +128,7 @@ func (a *attempt) step(ctx context.Context, step decide.Step) error {
 	var limit *session.LimitError
 	if errors.As(err, &limit) {
 		result, err = &wire.Result{Stored: a.stored, Failure: &wire.Failure{Kind: wire.FailedChart, Message: limit.Error()}}, nil
-		if a.session, err = session.Start(ctx, a.Programs, a.target); err != nil {
+		if err = a.start(ctx); err != nil {
 			return err
 		}
 	}

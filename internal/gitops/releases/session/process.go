@@ -5,6 +5,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -75,19 +76,18 @@ func (e *LimitError) Error() string {
 }
 
 // why explains why the process does not answer.
-func (p *process) why() error {
+func (p *process) why(limit time.Duration) error {
 	p.end()
-	state := p.cmd.ProcessState
 	switch {
 	case p.ctx.Err() != nil:
 		return context.Cause(p.ctx)
 	case p.errors.has("out of memory"), p.errors.has("cannot allocate memory"), p.errors.has("stack exceeds"):
 		return &LimitError{fmt.Sprintf("%d MiB of memory", wire.MaxMemory>>20)}
-	case state != nil && state.UserTime()+state.SystemTime() >= wire.MaxProcessor-time.Second:
-		return &LimitError{fmt.Sprintf("%s of the processor", wire.MaxProcessor)}
+	case p.errors.has(wire.OutOfProcessor):
+		return &LimitError{fmt.Sprintf("%s of the processor", cmp.Or(limit, wire.MaxProcessor))}
 	}
 	// What it wrote may quote its input.
-	return fmt.Errorf("yuba-helm ended too early (%v)", state)
+	return fmt.Errorf("yuba-helm ended too early (%v)", p.cmd.ProcessState)
 }
 
 // beginning keeps the beginning of a process's output.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 	"k8s.io/client-go/rest"
@@ -19,6 +20,9 @@ import (
 
 // Session is a running program. Its calls are for one goroutine.
 type Session struct {
+	// Processor limits the CPU time of each call; 0 for the usual.
+	Processor time.Duration
+
 	process *process
 	target  http.Handler
 	calls   chan *wire.Call
@@ -56,14 +60,14 @@ func (s *Session) Close() { s.process.end() }
 // Do executes a call. An error means that the program has ended, or ctx; a *LimitError that it needs
 // too much.
 func (s *Session) Do(ctx context.Context, call *wire.Call, input []byte) (*wire.Result, error) {
-	call.HasInput = input != nil
+	call.HasInput, call.Processor = input != nil, s.Processor
 	s.mu.Lock()
 	s.input, s.output = input, nil
 	s.mu.Unlock()
 	select {
 	case s.calls <- call:
 	case <-s.ended:
-		return nil, s.process.why()
+		return nil, s.process.why(s.Processor)
 	case <-ctx.Done():
 		s.Close()
 		return nil, context.Cause(ctx)
@@ -72,7 +76,7 @@ func (s *Session) Do(ctx context.Context, call *wire.Call, input []byte) (*wire.
 	case result := <-s.results:
 		return result, nil
 	case <-s.ended:
-		return nil, s.process.why()
+		return nil, s.process.why(s.Processor)
 	case <-ctx.Done():
 		s.Close()
 		return nil, context.Cause(ctx)

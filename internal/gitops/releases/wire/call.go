@@ -27,9 +27,12 @@ const (
 	MaxInput = 64 << 20
 	// MaxMemory limits the program's memory in bytes; a chart with a hundred subcharts needs a quarter.
 	MaxMemory = 1 << 30
-	// MaxProcessor limits its CPU time. Waiting costs next to none.
-	MaxProcessor = 45 * time.Second
+	// MaxProcessor limits the CPU time of a call. Waiting costs next to none.
+	MaxProcessor = 30 * time.Second
 )
+
+// OutOfProcessor is what the program says when a call exceeds its CPU time.
+const OutOfProcessor = "the call exceeds its time of the processor"
 
 // Operation is what a call does.
 type Operation string
@@ -68,6 +71,8 @@ type Call struct {
 	Values    []Values       `json:",omitempty"`
 	Chart     ChartReference `json:",omitzero"`
 	Ignore    []Ignore       `json:",omitempty"`
+	// Processor limits the CPU time; 0 for MaxProcessor.
+	Processor time.Duration `json:",omitempty"`
 	// HasInput is true if the call has a chart at PathInput.
 	HasInput bool `json:",omitempty"`
 }
