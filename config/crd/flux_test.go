@@ -47,8 +47,8 @@ func TestKindsOfFluxAreAsFluxPublishesThem(t *testing.T) {
 			compared++
 		}
 	}
-	if compared != 5 {
-		t.Errorf("%d kinds were compared, want 5", compared)
+	if compared != 8 {
+		t.Errorf("%d kinds were compared, want 8", compared)
 	}
 }
 

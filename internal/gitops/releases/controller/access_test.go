@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
@@ -58,7 +59,7 @@ func (w *world) kubeconfig() []byte {
 	w.t.Helper()
 	config := w.config()
 	c := clientcmdapi.NewConfig()
-	c.Clusters["x"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	c.Clusters["x"] = &clientcmdapi.Cluster{Server: config.Host, TLSServerName: config.ServerName, CertificateAuthorityData: config.CAData}
 	c.AuthInfos["x"] = &clientcmdapi.AuthInfo{Token: config.BearerToken, ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
 	c.Contexts["x"] = &clientcmdapi.Context{Cluster: "x", AuthInfo: "x"}
 	c.CurrentContext = "x"
@@ -83,7 +84,8 @@ func TestAReleaseInAnotherCluster(t *testing.T) {
 	w.gone(&corev1.ConfigMap{}, "settings")
 }
 
-// The other cluster is one that trusts our tokens: here it is our own.
+// The other cluster is our own, with an authority that did not sign its certificate: the token is made,
+// and sent to nobody.
 func TestAReleaseInAClusterThatTrustsOurTokens(t *testing.T) {
 	w := newWorld(t)
 	w.publish("1.0.0", simple("1.0.0"))
@@ -102,7 +104,9 @@ func TestAReleaseInAClusterThatTrustsOurTokens(t *testing.T) {
 	})
 	m.Data["serviceAccountName"], m.Data["audiences"] = "deployer", "[]"
 	w.must(w.c.Update(t.Context(), m))
-	w.ready(hr)
+	w.await(hr, "the cluster is verified", func(hr *helmv2.HelmRelease) bool {
+		return strings.Contains(condition(hr, meta.ReadyCondition).Message, "the cluster cannot be reached: its certificate is signed by an untrusted authority")
+	})
 }
 
 func TestBadSpecs(t *testing.T) {
