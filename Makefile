@@ -47,6 +47,7 @@ help: ## Show this list
 build: ## Build bin/yuba and the programs beside it
 	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 	$(BUILD) -C cmd/yuba-policy -ldflags '$(LDFLAGS)' -o ../../bin/ .
+	$(BUILD) -C cmd/yuba-helm -ldflags '$(LDFLAGS)' -o ../../bin/ .
 
 .PHONY: tofu
 tofu: ## Build bin/tofu, unless it is there or a suitable tofu is on PATH (2 minutes once)
@@ -128,6 +129,7 @@ site: ## Write the documentation as a site of static files, with search, into di
 test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd cmd/yuba-policy && $(TEST) ./...)
+	$(if $(filter ./...,$(PACKAGES)),cd cmd/yuba-helm && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) -count=1 ./...)
@@ -214,7 +216,7 @@ bench-fleet: build tofu ## Measure a fleet of stacks compared with plain tofu (S
 	$(GO) run ./test/bench -only '$(ROWS)' -fleet $(SIZE) -n $(TRIALS) $(BENCHFLAGS)
 
 # Modules of their own, which golangci-lint does not visit.
-MODULES = test/standin test/oidc tools/release cmd/yuba-policy
+MODULES = test/standin test/oidc tools/release cmd/yuba-policy cmd/yuba-helm
 
 .PHONY: lint
 lint: bin/golangci-lint ## Check the code against .golangci.yml
@@ -234,6 +236,7 @@ generate: bin/controller-gen ## Generate deep copies, CRDs and references
 verify: bin/controller-gen ## Check that generated files and go.mod are up to date
 	@tools/generate --verify
 	@$(GO) -C cmd/yuba-policy mod tidy -diff >/dev/null || { printf 'go.mod or go.sum of cmd/yuba-policy is not up to date. To write them:\n    go -C cmd/yuba-policy mod tidy\n' >&2; exit 1; }
+	@$(GO) -C cmd/yuba-helm mod tidy -diff >/dev/null || { printf 'go.mod or go.sum of cmd/yuba-helm is not up to date. To write them:\n    go -C cmd/yuba-helm mod tidy\n' >&2; exit 1; }
 	@$(GO) mod tidy -diff >/dev/null || { printf 'go.mod or go.sum is not up to date. To write them:\n    go mod tidy\n' >&2; exit 1; }
 
 ##@ A Kubernetes node

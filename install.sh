@@ -156,7 +156,7 @@ older() {
 
 # place DIRECTORY: copies the unpacked programs beside their destination, then renames all of them.
 place() {
-	for name in yuba yuba-kustomize yuba-network yuba-policy yuba-runner yuba-sandbox yuba-sops; do
+	for name in yuba yuba-helm yuba-kustomize yuba-network yuba-policy yuba-runner yuba-sandbox yuba-sops; do
 		[ -f "$1/bin/$name" ] || fail "the archive has no $name. Nothing was installed."
 	done
 	programs=''

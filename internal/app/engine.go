@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -454,8 +455,12 @@ func (e *engine) contentHandler(direct client.Client) *content.Handler {
 
 // addCollectors adds the deletion of unused data.
 func (e *engine) addCollectors(direct client.Client, kinds []string) error {
-	garbage := &collector{reader: direct, scheme: e.manager.GetScheme(), blobs: e.blobs, runs: e.executor, kinds: kinds}
-	err := e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error { return e.collectGarbage(ctx, garbage) }))
+	charts, err := servedCharts(e.manager.GetRESTMapper())
+	if err != nil {
+		return err
+	}
+	garbage := &collector{reader: direct, scheme: e.manager.GetScheme(), blobs: e.blobs, runs: e.executor, kinds: slices.Concat(kinds, charts)}
+	err = e.manager.Add(manager.RunnableFunc(func(ctx context.Context) error { return e.collectGarbage(ctx, garbage) }))
 	if err != nil {
 		return err
 	}

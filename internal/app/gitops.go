@@ -29,6 +29,9 @@ func (e *engine) addGitOps(ctx context.Context, direct client.Client) error {
 	if err := e.addKustomizations(ctx, direct); err != nil {
 		return err
 	}
+	if err := e.addReleases(ctx, direct); err != nil {
+		return err
+	}
 	return e.addReceivers(ctx)
 }
 
@@ -89,7 +92,7 @@ func (e *engine) addSources(ctx context.Context, direct client.Client) error {
 		return err
 	}
 	s.Git, s.OCI = sources.NewGit(direct, e.mirrors), sources.NewOCI(direct, limits, identities)
-	s.Bucket = sources.NewBucket(direct, limits, identities)
+	s.Bucket, s.Charts = sources.NewBucket(direct, limits, identities), newChartReader()
 	if err := s.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the sources: %w", err)
 	}

@@ -97,10 +97,19 @@ func hasField(definition *unstructured.Unstructured, version string, field ...st
 	return false
 }
 
-// servedSources returns the kinds of sources that this API serves.
+// servedSources returns the kinds of sources of stacks that this API serves.
 func servedSources(m apimeta.RESTMapper) ([]string, error) {
+	return servedOf(m, infrav1.SourceKindExternalArtifact, infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket)
+}
+
+// servedCharts returns the kinds of charts that this API serves.
+func servedCharts(m apimeta.RESTMapper) ([]string, error) {
+	return servedOf(m, sourcev1.HelmRepositoryKind, sourcev1.HelmChartKind)
+}
+
+func servedOf(m apimeta.RESTMapper, names ...string) ([]string, error) {
 	var kinds []string
-	for _, kind := range []string{infrav1.SourceKindExternalArtifact, infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket} {
+	for _, kind := range names {
 		served, err := serves(m, sourcev1.GroupVersion.WithKind(kind))
 		if err != nil {
 			return nil, err

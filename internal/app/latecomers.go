@@ -54,5 +54,5 @@ func (opts *ControllerOptions) latecomer(ctx context.Context, c client.Client, w
 	if err != nil || why == "" {
 		return ""
 	}
-	return why + ". Yuba restarts, to leave sources and Kustomizations to Flux"
+	return why + ". Yuba restarts, to leave sources, Kustomizations and HelmReleases to Flux"
 }

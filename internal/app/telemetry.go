@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -188,6 +189,12 @@ func (e *engine) eachObject(yield func(*telemetry.Object)) {
 		o.Revision, o.Source = k.Status.LastAppliedRevision, k.Spec.SourceRef.Name
 		yield(&o)
 	})
+	each(e, &helmv2.HelmRelease{}, func(r *helmv2.HelmRelease) {
+		o = describeObject(r, r.Status.Conditions, r.Spec.Suspend)
+		o.Group, o.Version, o.Kind = helmv2.GroupVersion.Group, helmv2.GroupVersion.Version, helmv2.HelmReleaseKind
+		o.Revision = r.Status.LastAttemptedRevision
+		yield(&o)
+	})
 	source := func(kind string, s client.Object, conditions []metav1.Condition, suspended bool, artifact *meta.Artifact) {
 		o = describeObject(s, conditions, suspended)
 		o.Group, o.Version, o.Kind = sourcev1.GroupVersion.Group, sourcev1.GroupVersion.Version, kind
@@ -201,6 +208,12 @@ func (e *engine) eachObject(yield func(*telemetry.Object)) {
 	})
 	each(e, &sourcev1.OCIRepository{}, func(s *sourcev1.OCIRepository) {
 		source(sourcev1.OCIRepositoryKind, s, s.Status.Conditions, s.Spec.Suspend, s.Status.Artifact)
+	})
+	each(e, &sourcev1.HelmRepository{}, func(s *sourcev1.HelmRepository) {
+		source(sourcev1.HelmRepositoryKind, s, s.Status.Conditions, s.Spec.Suspend, s.Status.Artifact)
+	})
+	each(e, &sourcev1.HelmChart{}, func(s *sourcev1.HelmChart) {
+		source(sourcev1.HelmChartKind, s, s.Status.Conditions, s.Spec.Suspend, s.Status.Artifact)
 	})
 	each(e, &sourcev1.Bucket{}, func(s *sourcev1.Bucket) {
 		source(sourcev1.BucketKind, s, s.Status.Conditions, s.Spec.Suspend, s.Status.Artifact)

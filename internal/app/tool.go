@@ -135,7 +135,7 @@ func beside(name string) (string, error) {
 	}
 	path, err = exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; install yuba, yuba-runner, yuba-sandbox, yuba-network, yuba-kustomize, yuba-policy and yuba-sops together", name, self)
+		return "", fmt.Errorf("find %s: it is neither beside %s nor on PATH; install yuba, yuba-runner, yuba-sandbox, yuba-network, yuba-kustomize, yuba-policy, yuba-helm and yuba-sops together", name, self)
 	}
 	return path, nil
 }

@@ -45,7 +45,11 @@ var fluxCalls = []otherCall{
 	{"bootstrap git --url URL --path DIR", "yuba create source git NAME --url URL", "Start \"yuba up\"; there is nothing to install. Then \"yuba create kustomization\" for the directory."},
 	{"install", "", "There is nothing to install: \"yuba up\" includes sources, Kustomizations, receivers and alerts."},
 	{"uninstall", "", "Stop the program. The objects and their resources stay."},
-	{"get helmreleases", "", "Yuba does not implement Helm charts, image automation or OCI providers with workload identity; use Flux, in a cluster."},
+	{"get helmreleases", "yuba get helmreleases", "Likewise \"yuba get sources helm\" and \"yuba get sources chart\"."},
+	{"reconcile helmrelease NAME", "yuba reconcile helmrelease NAME", ""},
+	{"suspend helmrelease NAME", "yuba suspend helmrelease NAME", ""},
+	{"delete helmrelease NAME --silent", "yuba delete helmrelease NAME --yes", "It waits until the release is uninstalled."},
+	{"get images all", "", "Yuba does not implement image automation or OCI providers with workload identity; use Flux, in a cluster."},
 }
 
 func newFluxTopic() *cobra.Command {

@@ -52,6 +52,8 @@ var inNamespaces = []right{
 	{"content.yuba.dev/externalartifacts/archive", "", "get create update", ""},
 	{"content.yuba.dev/gitrepositories/archive", "", "get create update", ""},
 	{"content.yuba.dev/ocirepositories/archive", "", "get create update", ""},
+	{"content.yuba.dev/helmrepositories/archive", "", "get create update", ""},
+	{"content.yuba.dev/helmcharts/archive", "", "get create update", ""},
 	{"content.yuba.dev/buckets/archive", "", "get create update", ""},
 	// Work by hand. A shell is not confined.
 	{"content.yuba.dev/terraforms/change", "", "create", ""},
@@ -69,6 +71,10 @@ var inNamespaces = []right{
 	{"source.toolkit.fluxcd.io/externalartifacts/status", read, "", ""},
 	{"source.toolkit.fluxcd.io/gitrepositories", read, write, ""},
 	{"source.toolkit.fluxcd.io/gitrepositories/status", read, "", ""},
+	{"source.toolkit.fluxcd.io/helmrepositories", read, write, ""},
+	{"source.toolkit.fluxcd.io/helmrepositories/status", read, "", ""},
+	{"source.toolkit.fluxcd.io/helmcharts", read, write, ""},
+	{"source.toolkit.fluxcd.io/helmcharts/status", read, "", ""},
 	{"source.toolkit.fluxcd.io/ocirepositories", read, write, ""},
 	{"source.toolkit.fluxcd.io/ocirepositories/status", read, "", ""},
 	{"source.toolkit.fluxcd.io/buckets", read, write, ""},
@@ -93,6 +99,9 @@ var inNamespaces = []right{
 	// and templates show values.
 	{"kustomize.toolkit.fluxcd.io/kustomizations", read, "", ""},
 	{"kustomize.toolkit.fluxcd.io/kustomizations/status", read, "", ""},
+	// HelmReleases act with the rights of any service account of the namespace, which may have more than who writes them.
+	{"helm.toolkit.fluxcd.io/helmreleases", read, "", ""},
+	{"helm.toolkit.fluxcd.io/helmreleases/status", read, "", ""},
 	{"operator.kubernetes-tenants.org/tenantregistries", read, "", ""},
 	{"operator.kubernetes-tenants.org/tenantregistries/status", read, "", ""},
 	{"operator.kubernetes-tenants.org/tenanttemplates", "", read, ""},

@@ -21,7 +21,7 @@ import (
 	"testing"
 )
 
-var programs = []string{"yuba", "yuba-kustomize", "yuba-network", "yuba-policy", "yuba-runner", "yuba-sandbox", "yuba-sops"}
+var programs = []string{"yuba", "yuba-helm", "yuba-kustomize", "yuba-network", "yuba-policy", "yuba-runner", "yuba-sandbox", "yuba-sops"}
 
 // dist is a release on a server, with scripts as programs.
 type dist struct{ url, dir string }

@@ -43,7 +43,7 @@ func newBuilder(t *testing.T, built time.Time) (*builder, *strings.Builder) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"yuba", "yuba-kustomize", "yuba-policy", "yuba-runner", "yuba-sandbox", "yuba-sops", "tofu"} {
+	for _, name := range []string{"yuba", "yuba-helm", "yuba-kustomize", "yuba-policy", "yuba-runner", "yuba-sandbox", "yuba-sops", "tofu"} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, content, 0o700); err != nil {
 			t.Fatal(err)

@@ -155,7 +155,7 @@ func TestTheFilesOfImages(t *testing.T) {
 	for name, want := range map[string]struct{ has, lacks []string }{
 		"yuba": {
 			has: []string{
-				"-rwxr-xr-x 0 usr/local/bin/yuba", "-rwxr-xr-x 0 usr/local/bin/yuba-kustomize", "-rwxr-xr-x 0 usr/local/bin/yuba-policy", "-rwxr-xr-x 0 usr/local/bin/yuba-sandbox",
+				"-rwxr-xr-x 0 usr/local/bin/yuba", "-rwxr-xr-x 0 usr/local/bin/yuba-helm", "-rwxr-xr-x 0 usr/local/bin/yuba-kustomize", "-rwxr-xr-x 0 usr/local/bin/yuba-policy", "-rwxr-xr-x 0 usr/local/bin/yuba-sandbox",
 				"-rwxr-xr-x 0 usr/local/bin/yuba-sops", "-rw-r--r-- 0 etc/ssl/certs/ca-certificates.crt", "-rw-r--r-- 0 etc/passwd",
 				"dtrwxrwxrwx 0 tmp", "drwxr-xr-x 65532 home/yuba",
 			},

@@ -25,7 +25,7 @@ var images = []image{
 	{
 		name: "yuba", title: "Yuba: control plane for OpenTofu", licences: "Apache-2.0",
 		user: "yuba", shell: "/usr/sbin/nologin", packages: []string{"base-files", "ca-certificates"},
-		programs: []string{"yuba", "yuba-kustomize", "yuba-policy", "yuba-sandbox", "yuba-sops"},
+		programs: []string{"yuba", "yuba-helm", "yuba-kustomize", "yuba-policy", "yuba-sandbox", "yuba-sops"},
 	},
 	{
 		name: "yuba-runner", title: "Runs of Yuba: OpenTofu, git and ssh", licences: "Apache-2.0 AND MPL-2.0 AND GPL-2.0-only",

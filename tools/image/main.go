@@ -136,6 +136,11 @@ func (c *compiler) compile(ctx context.Context, p build.Platform) (string, error
 	if err := yuba.Compile(ctx, p, dir); err != nil {
 		return "", err
 	}
-	policy := build.Programs{Module: filepath.Join(c.root, "cmd", "yuba-policy"), Packages: []string{"."}, Tags: c.tags, Flags: c.flags, News: c.news}
-	return dir, policy.Compile(ctx, p, dir)
+	for _, name := range []string{"yuba-policy", "yuba-helm"} {
+		own := build.Programs{Module: filepath.Join(c.root, "cmd", name), Packages: []string{"."}, Tags: c.tags, Flags: c.flags, News: c.news}
+		if err := own.Compile(ctx, p, dir); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
 }

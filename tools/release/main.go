@@ -39,10 +39,10 @@ func main() {
 }
 
 // programs are the programs of an installation: yuba finds the others beside itself.
-var programs = []string{"yuba", "yuba-runner", "yuba-sandbox", "yuba-network", "yuba-kustomize", "yuba-policy", "yuba-sops"}
+var programs = []string{"yuba", "yuba-runner", "yuba-sandbox", "yuba-network", "yuba-kustomize", "yuba-policy", "yuba-sops", "yuba-helm"}
 
-// policyProgram is a module of its own.
-const policyProgram = "yuba-policy"
+// ownModules are the programs that are Go modules of their own.
+var ownModules = []string{"yuba-policy", "yuba-helm"}
 
 // release is the release to make.
 type release struct {
@@ -224,7 +224,7 @@ func (r *release) build(ctx context.Context, p build.Platform) (string, error) {
 	fmt.Fprintf(r.news, "Building for %s; the first time that takes some minutes\n", p)
 	all := build.Programs{Module: r.root, Tags: r.tags, Flags: r.flags, News: r.news}
 	for _, name := range programs {
-		if name != policyProgram {
+		if !slices.Contains(ownModules, name) {
 			all.Packages = append(all.Packages, "./cmd/"+name)
 		}
 	}
@@ -232,8 +232,13 @@ func (r *release) build(ctx context.Context, p build.Platform) (string, error) {
 	if err := all.Compile(ctx, p, dir); err != nil {
 		return dir, err
 	}
-	own := build.Programs{Module: filepath.Join(r.root, "cmd", policyProgram), Packages: []string{"."}, Tags: r.tags, Flags: r.flags, News: r.news}
-	return dir, own.Compile(ctx, p, dir)
+	for _, name := range ownModules {
+		own := build.Programs{Module: filepath.Join(r.root, "cmd", name), Packages: []string{"."}, Tags: r.tags, Flags: r.flags, News: r.news}
+		if err := own.Compile(ctx, p, dir); err != nil {
+			return dir, err
+		}
+	}
+	return dir, nil
 }
 
 // buildDir is the directory of built programs.

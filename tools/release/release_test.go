@@ -123,7 +123,7 @@ func TestWhatAnArchiveHas(t *testing.T) {
 	got := list(t, unzipped)
 	var want []string
 	for _, line := range []string{
-		"-rw-r--r-- LICENSE", "-rw-r--r-- README.md", "-rwxr-xr-x bin/yuba", "-rwxr-xr-x bin/yuba-kustomize", "-rwxr-xr-x bin/yuba-network", "-rwxr-xr-x bin/yuba-policy", "-rwxr-xr-x bin/yuba-runner", "-rwxr-xr-x bin/yuba-sandbox", "-rwxr-xr-x bin/yuba-sops",
+		"-rw-r--r-- LICENSE", "-rw-r--r-- README.md", "-rwxr-xr-x bin/yuba", "-rwxr-xr-x bin/yuba-helm", "-rwxr-xr-x bin/yuba-kustomize", "-rwxr-xr-x bin/yuba-network", "-rwxr-xr-x bin/yuba-policy", "-rwxr-xr-x bin/yuba-runner", "-rwxr-xr-x bin/yuba-sandbox", "-rwxr-xr-x bin/yuba-sops",
 		"-rw-r--r-- completions/_yuba", "-rw-r--r-- completions/yuba.bash", "-rw-r--r-- completions/yuba.fish", "-rw-r--r-- systemd/yuba.service",
 	} {
 		want = append(want, strings.Replace(line, " ", " "+top+"/", 1))

@@ -75,8 +75,20 @@
   resources: [gitrepositories, ocirepositories, buckets]
   verbs: [update, patch]
 - apiGroups: [source.toolkit.fluxcd.io]
-  resources: [gitrepositories/status, ocirepositories/status, buckets/status]
+  resources: [helmrepositories, helmcharts]
+  verbs: [get, list, watch, create, update, patch, delete]
+- apiGroups: [source.toolkit.fluxcd.io]
+  resources: [gitrepositories/status, ocirepositories/status, buckets/status, helmrepositories/status, helmcharts/status]
   verbs: [get, update, patch]
+- apiGroups: [helm.toolkit.fluxcd.io]
+  resources: [helmreleases]
+  verbs: [get, list, watch, update, patch]
+- apiGroups: [helm.toolkit.fluxcd.io]
+  resources: [helmreleases/status]
+  verbs: [get, update, patch]
+- apiGroups: [helm.toolkit.fluxcd.io]
+  resources: [helmreleases/finalizers]
+  verbs: [update]
 - apiGroups: [kustomize.toolkit.fluxcd.io]
   resources: [kustomizations]
   verbs: [get, list, watch, update, patch]
@@ -92,10 +104,13 @@
 - apiGroups: [notification.toolkit.fluxcd.io]
   resources: [receivers/status, providers/status, alerts/status]
   verbs: [get, update, patch]
-# A Kustomization is applied with the permissions of its service account.
+# Kustomizations and HelmReleases are applied with the permissions of their service account, in other clusters with its token.
 - apiGroups: [""]
   resources: [serviceaccounts]
   verbs: [get, impersonate]
+- apiGroups: [""]
+  resources: [serviceaccounts/token]
+  verbs: [create]
 {{- end }}
 {{- if and .Values.web.enabled (not .Values.sources.enabled) }}
 # The web page shows them, to people who may see them.

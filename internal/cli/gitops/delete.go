@@ -29,6 +29,8 @@ func newDeleteKindCommand(a *session.App, k session.Kind) *cobra.Command {
 	switch {
 	case k.GVK == session.Kustomizations.GVK:
 		cmd.Long = "Delete a Kustomization. With spec.prune Yuba also deletes the objects that it applied, unless its spec.deletionPolicy says\notherwise; stacks among them destroy their resources if they are configured to."
+	case k.GVK == session.HelmReleases.GVK:
+		cmd.Long = "Delete a HelmRelease and uninstall its release. A suspended one leaves the release as it is."
 	case k.GVK == session.TenantRegistries.GVK:
 		cmd.Long = "Delete a TenantRegistry. Its tenants stay as they are and no longer follow its rows; their conditions say so."
 	case k.GVK == session.TenantTemplates.GVK:

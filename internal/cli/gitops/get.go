@@ -29,7 +29,7 @@ NAMESPACE/NAME.`,
 	cmd.AddCommand(listing.ObjectCommand(a, &cobra.Command{
 		Use: "all", Args: ui.Arguments(0, 0),
 		Short:   "List everything: sources, Kustomizations, tenants, stacks, receivers, alerts",
-		Long:    "List everything: sources, Kustomizations, registries, templates and tenants, stacks, receivers, alerts and their providers.",
+		Long:    "List everything: sources, Kustomizations, HelmReleases, registries, templates and tenants, stacks, receivers, alerts and their\nproviders.",
 		Example: "  yuba get all\n  yuba get all -A --status-selector ready=false",
 	}, session.AllKinds...), newGetSourcesCommand(a))
 	for _, k := range session.AllKinds {
@@ -49,7 +49,7 @@ func newGetSourcesCommand(a *session.App) *cobra.Command {
 	cmd := listing.ObjectCommand(a, &cobra.Command{
 		Use: "sources", Aliases: []string{"source"}, Args: ui.NoSuchCommand,
 		Short:   "List all sources",
-		Long:    "List all sources: GitRepositories, OCIRepositories, Buckets, ExternalArtifacts and ModuleSources.",
+		Long:    "List all sources: GitRepositories, OCIRepositories, Buckets, ExternalArtifacts, HelmRepositories, HelmCharts and\nModuleSources.",
 		Example: "  yuba get sources\n  yuba get sources git -A",
 	}, sources...)
 	cmd.AddCommand(listing.ObjectCommand(a, &cobra.Command{

@@ -47,11 +47,11 @@ func addKind(verb *cobra.Command, k session.Kind, cmd *cobra.Command) {
 	}
 	at := slices.IndexFunc(verb.Commands(), func(c *cobra.Command) bool { return c.Name() == "source" })
 	if at < 0 {
-		short := strings.ToUpper(verb.Name()[:1]) + verb.Name()[1:] + " a Git, OCI, bucket or module source"
+		short := strings.ToUpper(verb.Name()[:1]) + verb.Name()[1:] + " a Git, OCI, bucket, Helm or module source"
 		verb.AddCommand(ui.Group(&cobra.Command{
 			Use: "source COMMAND", Aliases: []string{"sources"},
 			Short:   short,
-			Long:    short + ": a GitRepository, OCIRepository or Bucket of stacks and Kustomizations, or a ModuleSource of the registry.",
+			Long:    short + ": a GitRepository, OCIRepository or Bucket of stacks and Kustomizations, a HelmRepository or HelmChart\nof HelmReleases, or a ModuleSource of the registry.",
 			Example: cmd.Example,
 		}, cmd))
 		return

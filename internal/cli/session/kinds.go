@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
@@ -72,6 +73,12 @@ var (
 		Also: []string{"bucket"}, Source: true, Fetched: true, Suspends: true, Reports: true}
 	externalArtifacts = Kind{GVK: sourcev1.GroupVersion.WithKind("ExternalArtifact"), Plural: "externalartifacts", Word: "external",
 		Also: []string{"externalartifact"}, Source: true, Reports: true}
+	HelmRepositories = Kind{GVK: sourcev1.GroupVersion.WithKind("HelmRepository"), Plural: "helmrepositories", Word: "helm",
+		Also: []string{"helmrepository", "helmrepo", "helmrepos"}, Source: true, Fetched: true, Suspends: true, Reports: true}
+	HelmCharts = Kind{GVK: sourcev1.GroupVersion.WithKind("HelmChart"), Plural: "helmcharts", Word: "chart",
+		Also: []string{"helmchart", "hc"}, Source: true, Fetched: true, Suspends: true, Reports: true}
+	HelmReleases = Kind{GVK: helmv2.GroupVersion.WithKind("HelmRelease"), Plural: "helmreleases", Word: "helmrelease",
+		Also: []string{"helmrelease", "hr"}, Fetched: true, Suspends: true, Reports: true}
 	ModuleSources = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.ModuleSourceKind), Plural: "modulesources", Word: "module",
 		Also: []string{"modulesource", "modsrc"}, Source: true, Fetched: true, Suspends: true, Reports: true}
 	Kustomizations = Kind{GVK: kustomizev1.GroupVersion.WithKind("Kustomization"), Plural: "kustomizations", Word: "kustomization",
@@ -104,7 +111,7 @@ var (
 )
 
 // AllKinds are in the order of their dependencies.
-var AllKinds = []Kind{GitRepositories, OCIRepositories, Buckets, externalArtifacts, ModuleSources, Kustomizations, TenantRegistries, TenantTemplates, Tenants, Stacks, Receivers, Providers, Alerts}
+var AllKinds = []Kind{GitRepositories, OCIRepositories, Buckets, externalArtifacts, HelmRepositories, HelmCharts, ModuleSources, Kustomizations, HelmReleases, TenantRegistries, TenantTemplates, Tenants, Stacks, Receivers, Providers, Alerts}
 
 // SourceKinds are the kinds that --source may name.
 var SourceKinds = []string{infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket, infrav1.SourceKindExternalArtifact}

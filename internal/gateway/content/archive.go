@@ -100,6 +100,8 @@ var archivedKinds = map[string]func() archived{
 	"gitrepositories":   func() archived { return &sourcev1.GitRepository{} },
 	"ocirepositories":   func() archived { return &sourcev1.OCIRepository{} },
 	"buckets":           func() archived { return &sourcev1.Bucket{} },
+	"helmrepositories":  func() archived { return &sourcev1.HelmRepository{} },
+	"helmcharts":        func() archived { return &sourcev1.HelmChart{} },
 }
 
 // storeParameter is the URL parameter with the blob store's id, which outlives addresses.

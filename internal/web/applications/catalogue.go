@@ -169,7 +169,7 @@ func (p pages) kind(r *site.Request) (*site.Page, error) {
 		rows = append(rows, rowOf(d, &items[i]))
 	}
 	t.Rows, t.Pager = pieces.Cut(rows, r.URL)
-	return &site.Page{Title: t.Called, Section: Section, Trail: trail(), Commands: []string{"yuba app list -A --kind " + d.Spec.Application.Kind, "yuba kubectl get " + d.Spec.Application.Plural + " -A",
+	return &site.Page{Title: t.Called, Section: Section, Trail: trail(), Commands: []string{"yuba kubectl get " + d.Spec.Application.Plural + " -A",
 		"yuba definition docs " + d.Name}, Parts: []site.Part{{ID: "kind", View: "applications-kind", Data: t}},
 		Topics: p.objects.Topics(r.Context(), watched.ApplicationDefinitions)}, nil
 }

@@ -102,7 +102,7 @@ func checkAlert(a *notificationv1beta3.Alert, crossNamespace bool) (problems []s
 }
 
 // foreign are kinds of Flux that Yuba does not serve.
-var foreign = []string{"HelmRelease", "HelmChart", "HelmRepository", "ImageRepository", "ImagePolicy", "ImageUpdateAutomation", "ArtifactGenerator"}
+var foreign = []string{"ImageRepository", "ImagePolicy", "ImageUpdateAutomation", "ArtifactGenerator"}
 
 // unserved returns the kinds of an alert that Yuba does not serve.
 func unserved(a *notificationv1beta3.Alert) (kinds []string) {

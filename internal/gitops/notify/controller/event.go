@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 	"github.com/fluxcd/pkg/apis/meta"
@@ -116,6 +117,8 @@ func facts(o client.Object, e eventv1.Event) map[string]string {
 		if e.Severity == eventv1.EventSeverityInfo && strings.HasPrefix(e.Message, "Reconciliation finished") {
 			known[eventv1.MetaCommitStatusKey] = eventv1.MetaCommitStatusUpdateValue
 		}
+	case *helmv2.HelmRelease:
+		known[eventv1.MetaRevisionKey] = o.Status.LastAttemptedRevision
 	case *infrav1.Terraform:
 		if before {
 			break

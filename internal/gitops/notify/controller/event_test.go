@@ -211,8 +211,8 @@ func TestWhatIsWrongWithAlertsAndProviders(t *testing.T) {
 	if problems := checkAlert(alertOn(source("Kustomization", "*")), false); len(problems) != 0 {
 		t.Errorf("%q", problems)
 	}
-	text = strings.Join(checkAlert(alertOn(source("HelmRelease", "a"), source("Terraform", "*"), source("HelmRelease", "b"), source("ImagePolicy", "*")), false), "\n")
-	if want := "spec.eventSources: this server does not serve these kinds, and sends nothing about them: HelmRelease, ImagePolicy"; text != want {
+	text = strings.Join(checkAlert(alertOn(source("ImageRepository", "a"), source("HelmRelease", "*"), source("ImageRepository", "b"), source("ImagePolicy", "*")), false), "\n")
+	if want := "spec.eventSources: this server does not serve these kinds, and sends nothing about them: ImageRepository, ImagePolicy"; text != want {
 		t.Errorf("it says\n%s", text)
 	}
 	forge := &notificationv1beta3.Provider{Spec: notificationv1beta3.ProviderSpec{Type: "github", Address: "https://github.com/a/b", ServiceAccountName: "app"}}

@@ -57,8 +57,8 @@ func TestJudge(t *testing.T) {
 			r.Spec.Resources = append(r.Spec.Resources, resource("ImageRepository", "a"))
 		}, reason: meta.SucceededReason, message: "does not serve these kinds, and hooks do not reconcile them: ImageRepository", targets: 1},
 		"only a kind that is not served": {change: func(r *notificationv1.Receiver, _ *corev1.Secret) {
-			r.Spec.Resources = []notificationv1.ReceiverResource{resource("HelmRelease", "a")}
-		}, reason: notificationv1.ValidationFailedReason, message: "serves none of these kinds: HelmRelease", stalled: true},
+			r.Spec.Resources = []notificationv1.ReceiverResource{resource("ImagePolicy", "a")}
+		}, reason: notificationv1.ValidationFailedReason, message: "serves none of these kinds: ImagePolicy", stalled: true},
 		"another group's kind of the name": {change: func(r *notificationv1.Receiver, _ *corev1.Secret) {
 			r.Spec.Resources[0].APIVersion = "v1"
 		}, reason: notificationv1.ValidationFailedReason, stalled: true},

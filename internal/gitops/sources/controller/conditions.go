@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -48,18 +49,21 @@ func (k *kind) settle(o Object, out *outcome, archiveURL string, now time.Time) 
 	} else {
 		conditions.Remove(o, sourcev1.SourceVerifiedCondition)
 	}
-	message := k.storedMessage(out.found.Revision)
-	conditions.Set(o, sourcev1.ArtifactInStorageCondition, metav1.ConditionTrue, meta.SucceededReason, message)
-	conditions.Set(o, meta.ReadyCondition, metav1.ConditionTrue, meta.SucceededReason, message)
+	message, reason := cmp.Or(out.found.Message, k.storedMessage(out.found.Revision)), cmp.Or(out.found.Reason, meta.SucceededReason)
+	conditions.Set(o, sourcev1.ArtifactInStorageCondition, metav1.ConditionTrue, reason, message)
+	conditions.Set(o, meta.ReadyCondition, metav1.ConditionTrue, reason, message)
 	*v.generation = o.GetGeneration()
 	k.observe(o)
+	if k.found != nil {
+		k.found(o, out.found)
+	}
 }
 
 func (k *kind) settleArtifact(o Object, v view, out *outcome, archiveURL string, now time.Time) {
 	if made := out.made; made != nil {
 		*v.artifact = &meta.Artifact{Digest: made.digest, Revision: out.found.Revision, Size: &made.size, Metadata: out.found.Metadata,
 			LastUpdateTime: metav1.NewTime(now.UTC().Truncate(time.Second)),
-			Path:           fmt.Sprintf("%s/%s/%s/%s.tar.gz", kindPath(k.name), o.GetNamespace(), o.GetName(), made.digest)}
+			Path:           fmt.Sprintf("%s/%s/%s/%s.%s", kindPath(k.name), o.GetNamespace(), o.GetName(), made.digest, cmp.Or(k.extension, "tar.gz"))}
 		if v.includes != nil {
 			*v.includes = out.includes
 		}

@@ -49,6 +49,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !o.GetDeletionTimestamp().IsZero() {
 		return ctrl.Result{}, reconciling.Release(ctx, r.Client, o, sourcev1.SourceFinalizer)
 	}
+	if r.kind.idle != nil && r.kind.idle(o) {
+		return ctrl.Result{}, nil
+	}
 	// 2. Record the results since the last pass.
 	if err := r.record(ctx, o); err != nil {
 		return reconciling.Again(client.IgnoreNotFound(err))

@@ -54,6 +54,12 @@ type kind struct {
 	fixed func(o Object) bool
 	// references lists the Secrets that the object names.
 	references func(o Object) []string
+	// extension is that of artifacts' paths; the default is tar.gz.
+	extension string
+	// idle, if set, reports whether the object has no artifact and needs no look.
+	idle func(o Object) bool
+	// found, if set, records what else a look found.
+	found func(o Object, found *Found)
 }
 
 // view contains the common part of an object's spec, and where its status is.

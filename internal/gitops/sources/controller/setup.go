@@ -52,6 +52,8 @@ type Sources struct {
 	Git    Upstream[*sourcev1.GitRepository]
 	OCI    Upstream[*sourcev1.OCIRepository]
 	Bucket Upstream[*sourcev1.Bucket]
+	// Charts reads charts; without it there are neither HelmRepositories nor HelmCharts.
+	Charts Charts
 
 	// Cache is the manager's cache, set by SetupWithManager.
 	Cache client.Reader
@@ -77,6 +79,8 @@ const (
 const (
 	indexSecrets  = "yuba.secrets"
 	indexIncludes = "yuba.includes"
+	// indexChartSources finds the HelmCharts of a source: "namespace/kind/name".
+	indexChartSources = "yuba.chartsources"
 )
 
 // SetupWithManager adds the controllers to the manager; looks end with ctx.
@@ -97,6 +101,9 @@ func (s *Sources) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error 
 	}
 	if s.Bucket != nil {
 		kinds = append(kinds, buckets(s.Bucket))
+	}
+	if s.Charts != nil {
+		kinds = append(kinds, helmRepositories(s.Reader), s.helmCharts())
 	}
 	for _, k := range kinds {
 		r := &reconciler{Sources: s, kind: k, ended: make(chan event.GenericEvent)}
@@ -148,6 +155,14 @@ func (r *reconciler) setup(ctx context.Context, mgr ctrl.Manager) error {
 			return err
 		}
 		b = b.Watches(&sourcev1.GitRepository{}, r.those(indexIncludes), builder.WithPredicates(artifactChanged()))
+	}
+	if r.kind.name == sourcev1.HelmChartKind {
+		if err := index(indexChartSources, chartSources); err != nil {
+			return err
+		}
+		for kind, source := range chartSourceKinds() {
+			b = b.Watches(source, r.chartsOf(kind), builder.WithPredicates(artifactChanged()))
+		}
 	}
 	return b.Complete(r)
 }

@@ -36,6 +36,10 @@ type Found struct {
 	Parent func(ctx context.Context) string
 	// LeftOut, if set, lists links that Fetch excluded because they lead out of the tree.
 	LeftOut func() []string
+	// Reason and Message are those of the conditions about the artifact; empty for the kind's.
+	Reason, Message string
+	// Chart is the chart, of a HelmChart.
+	Chart FoundChart
 	// Archive, if set, replaces Fetch: it opens an archive that is copied unchanged, such as an OCI
 	// layer.
 	Archive func(ctx context.Context) (io.ReadCloser, error)
