@@ -29,6 +29,9 @@ func (e *engine) addGitOps(ctx context.Context, direct client.Client) error {
 	if err := e.addKustomizations(ctx, direct); err != nil {
 		return err
 	}
+	if err := e.addImages(ctx, direct); err != nil {
+		return err
+	}
 	return e.addReceivers(ctx)
 }
 

@@ -4,7 +4,7 @@
 package app
 
 import (
-	imageautov1 "github.com/fluxcd/image-automation-controller/api/v1"
+	automationv1 "github.com/fluxcd/image-automation-controller/api/v1"
 	imagev1 "github.com/fluxcd/image-reflector-controller/api/v1"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
@@ -38,7 +38,7 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(sourcev1.AddToScheme(scheme))
 	utilruntime.Must(kustomizev1.AddToScheme(scheme))
 	utilruntime.Must(imagev1.AddToScheme(scheme))
-	utilruntime.Must(imageautov1.AddToScheme(scheme))
+	utilruntime.Must(automationv1.AddToScheme(scheme))
 	utilruntime.Must(notificationv1.AddToScheme(scheme))
 	utilruntime.Must(notificationv1beta3.AddToScheme(scheme))
 	return scheme

@@ -6,7 +6,7 @@
 package kubetest
 
 import (
-	imageautov1 "github.com/fluxcd/image-automation-controller/api/v1"
+	automationv1 "github.com/fluxcd/image-automation-controller/api/v1"
 	imagev1 "github.com/fluxcd/image-reflector-controller/api/v1"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
@@ -29,7 +29,7 @@ import (
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, infrav1.AddToScheme,
-		tenantv1.AddToScheme, yubav1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme, imagev1.AddToScheme, imageautov1.AddToScheme, notificationv1.AddToScheme, notificationv1beta3.AddToScheme} {
+		tenantv1.AddToScheme, yubav1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme, imagev1.AddToScheme, automationv1.AddToScheme, notificationv1.AddToScheme, notificationv1beta3.AddToScheme} {
 		utilruntime.Must(add(scheme))
 	}
 	return scheme
