@@ -56,7 +56,7 @@ func (i *Images) image(ctx context.Context, o *imagev1.ImageRepository) (*oci.Re
 	}
 	// People see the name without a scheme.
 	wanted := &oci.Repository{URL: "oci://" + o.Spec.Image, Insecure: o.Spec.Insecure, Timeout: o.GetTimeout()}
-	if _, err := wanted.Canonical(); err != nil {
+	if _, err := wanted.Canonical(); err != nil || strings.Contains(o.Spec.Image, "://") {
 		return nil, upstream.Stalled(imagev1.ImageURLInvalidReason, nil, "spec.image must be a name such as ghcr.io/acme/app, without a scheme, a tag or a digest")
 	}
 	var err error
