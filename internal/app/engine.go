@@ -415,7 +415,10 @@ func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error 
 	}
 	opts.Notices = e.usage.noticesOf
 	opts.Permit, opts.Review, opts.Changing = permission(r.Permit), permission(r.Review), r.Changing
-	opts.Inspect = permission(r.Inspect)
+	opts.Inspect = func(ctx context.Context, rec run.Record, installed *run.Installed) (executor.Permission, error) {
+		ok, refused, err := r.Inspect(ctx, rec, installed)
+		return executor.Permission{Go: ok, Reason: refused.Message, Until: refused.Until}, err
+	}
 	var err error
 	e.executor, err = executor.New(opts)
 	return err

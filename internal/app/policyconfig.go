@@ -97,29 +97,28 @@ func (p *policies) BeforePlan(ctx context.Context, obj *infrav1.Terraform, confi
 }
 
 // AfterInit implements [stacks.Policies].
-func (p *policies) AfterInit(ctx context.Context, obj *infrav1.Terraform, rec run.Record, installed *run.Installed) (refused string, err error) {
+func (p *policies) AfterInit(ctx context.Context, obj *infrav1.Terraform, rec run.Record, installed *run.Installed) (refused stacks.Refusal, err error) {
 	subject := subjectOf(obj)
 	binding, err := p.judge.Bind(ctx, subject)
 	if err != nil || !binding.PrePlan() {
-		return "", err
+		return refused, err
 	}
 	in := facts.Inputs{Stage: facts.StagePrePlan, Declared: installed.Tree, LockFile: orNil(installed.LockFile), Stack: stackFacts(obj),
 		Run: facts.Run{ID: rec.Spec.ID, Purpose: string(rec.Spec.Purpose), PlannedAt: rec.Created, Revision: rec.Spec.Artifact.Revision,
 			Destroy: rec.Spec.Destroy, Targets: rec.Spec.Targets},
 		Digests: facts.Digests{Source: rec.Spec.Artifact.Digest}}
 	if in.Declared == nil {
-		return "", fmt.Errorf("run %s has not said what its configuration declares", rec.Spec.ID)
+		return refused, fmt.Errorf("run %s has not said what its configuration declares", rec.Spec.ID)
 	}
 	if err := addModules(&in, rec.Spec.ID, installed.Uses); err != nil {
-		return "", err
+		return refused, err
 	}
 	// This lets the rules know that init is over.
 	if in.ModuleList == nil {
 		in.ModuleList = []byte(`{"Modules":[]}`)
 	}
 	document, problem := facts.Build(in)
-	said, err := p.refusal(stacks.Patiently(ctx), binding, subject, document, problem)
-	return said.Message, err
+	return p.refusal(stacks.Patiently(ctx), binding, subject, document, problem)
 }
 
 func orNil(text []byte) []byte {

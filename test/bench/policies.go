@@ -102,7 +102,7 @@ func (b *bench) measureRules(ctx context.Context, document *facts.Document) erro
 		var input *rego.Input
 		times, cpu, err := timed(b.programs, judgements, func() error {
 			if sent || input == nil {
-				text, err := json.Marshal(document)
+				text, err := document.Text()
 				if err != nil {
 					return err
 				}

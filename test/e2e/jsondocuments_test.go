@@ -152,9 +152,9 @@ type documentsTenant struct {
 	ssm *ssmtest.Server
 }
 
-func newDocumentsTenant(t *testing.T, y *yuba, name string) documentsTenant {
+func newDocumentsTenant(t *testing.T, y *yuba, name string, ssm *ssmtest.Server) documentsTenant {
 	t.Helper()
-	s := documentsTenant{y.namespace(t), ssmtest.New(t)}
+	s := documentsTenant{y.namespace(t), ssm}
 	keys := map[string]string{"TF_VAR_clientId": name}
 	for _, pair := range s.ssm.Environment() {
 		key, value, _ := strings.Cut(pair, "=")
@@ -195,7 +195,10 @@ func (s documentsTenant) outputs(t *testing.T, y *yuba, name string) string {
 // its documents, so that a fleet can move stack by stack.
 func TestJSONDocumentsInSSM(t *testing.T) {
 	t.Parallel()
-	y := alone(t, "--registry-host", "registry.example.com", "--provider-mirror", tofutest.AWSMirror(t))
+	stores := map[string]*ssmtest.Server{"tenant-a": ssmtest.New(t), "tenant-b": ssmtest.New(t)}
+	// Only the bridges of tenant-a are used.
+	y := alone(t, "--registry-host", "registry.example.com", "--provider-mirror", tofutest.AWSMirror(t),
+		"--contract-store-endpoints", strings.TrimPrefix(stores["tenant-a"].URL, "http://"))
 	modules := filepath.Join(tofutest.RepositoryRoot(t), "modules")
 	for _, m := range []string{"ssm_json_store/aws@0.1.0", "ssm_json_store/aws@1.0.2", "ssm_full_json_store/aws@0.3.1"} {
 		name, _, _ := strings.Cut(m, "/")
@@ -204,7 +207,7 @@ func TestJSONDocumentsInSSM(t *testing.T) {
 	y.do(t, "registry", "push", "--recursive", modules)
 	tenants := map[string]documentsTenant{}
 	for name, class := range map[string]string{"tenant-a": "db.r6g.medium", "tenant-b": "db.t4g.medium"} {
-		s := newDocumentsTenant(t, y, name)
+		s := newDocumentsTenant(t, y, name, stores[name])
 		tenants[name] = s
 		base, foo, downstream := s.stack("base", slideBase), s.stack("foo", slideFoo), s.stack("downstream", slideDownstream)
 		y.create(t, base)

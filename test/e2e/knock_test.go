@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// stranger has no credentials and does not verify certificates.
-var stranger = http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+// stranger has no credentials, does not verify certificates, and is not led to the page's login.
+var stranger = http.Client{Timeout: 5 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec // a stranger is not particular
 
 // knock makes a request as a stranger. Without any response, the status is 0.

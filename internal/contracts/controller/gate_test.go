@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -139,16 +138,11 @@ func fleet(t testing.TB, consumers int) *world {
 	return w
 }
 
-func TestAVerdictOfAThousandConsumersTakesLessThanASecond(t *testing.T) {
+func TestAVerdictOfAThousandConsumersListsTheFirst(t *testing.T) {
 	w := fleet(t, 1000)
-	began := time.Now()
 	v := w.judge(t, planned(`{"subnets":[]}`, "false"), false)
-	took := time.Since(began)
 	if v.BrokenConsumers != 1000 || len(v.Broken) != maxBroken {
 		t.Errorf("%d consumers break, and %d are listed", v.BrokenConsumers, len(v.Broken))
-	}
-	if t.Logf("took %v", took); took > time.Second {
-		t.Errorf("the verdict took %v", took)
 	}
 }
 

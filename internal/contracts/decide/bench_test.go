@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/yuba-dev/yuba/internal/contracts/conform"
 	"github.com/yuba-dev/yuba/internal/contracts/document"
@@ -85,20 +84,12 @@ func variablesFor(consumers int) []string {
 	return out
 }
 
-func TestAVerdictOfAThousandConsumersTakesLessThanASecond(t *testing.T) {
+func TestAVerdictOfAThousandConsumersNamesThoseThatBreak(t *testing.T) {
 	contract, change := wide(50, 20)
 	e := edition("1.2.0", contract)
-	consumers := declared(e, variablesFor(1000))
-	began := time.Now()
-	v := verdict(e, change, consumers)
-	took := time.Since(began)
-	t.Logf("a verdict on 1000 consumers took %s", took)
+	v := verdict(e, change, declared(e, variablesFor(1000)))
 	if v.Outcome != conform.Breaks || len(v.Consumers()) != 100 {
 		t.Errorf("%s, %d consumers: %s", v.Outcome, len(v.Consumers()), v.Message)
-	}
-	// Ten times what it takes on two idle cores.
-	if took > time.Second {
-		t.Errorf("it took %s", took)
 	}
 }
 

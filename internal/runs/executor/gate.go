@@ -192,6 +192,7 @@ func (g *gate) inspect(ctx context.Context, en *entry, req run.ContinueRequest) 
 	case answer.Go:
 		return &run.ContinueResponse{Go: true}, nil
 	}
+	en.change(func(rec *run.Record) { rec.RefusedUntil = answer.Until })
 	return refuse(run.OutcomeFailed, run.FailurePolicy, answer.Reason), nil
 }
 

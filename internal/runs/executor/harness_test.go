@@ -200,6 +200,8 @@ type home struct {
 	permit func(run.Record) (executor.Permission, error)
 	// review answers for those who are asked about plans; nobody is without it.
 	review func(context.Context) (executor.Permission, error)
+	// inspect answers about configurations after init; nil for nobody.
+	inspect func(context.Context, run.Record, *run.Installed) (executor.Permission, error)
 	// registry serves downloads; there is none without it.
 	registry executor.Registry
 
@@ -249,6 +251,7 @@ func (h *home) start() {
 			return h.permit(rec)
 		},
 		Review:         review,
+		Inspect:        h.inspect,
 		NamespaceLimit: func(string) int { return h.limit },
 		Backend:        h.backend, Lease: h.lease, Registry: h.registry,
 		Ended: func(s run.Stack) { h.ended <- s }, Observe: h.observed,

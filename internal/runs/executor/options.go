@@ -42,6 +42,8 @@ type States interface {
 type Permission struct {
 	Go     bool
 	Reason string
+	// Until is when the answer may be another one, although nothing changed; zero for never.
+	Until time.Time
 }
 
 // Options configure an Executor. Functions may be nil, and must not block unless stated.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -53,6 +54,27 @@ func TestWhatAReviewAnswers(t *testing.T) {
 				t.Errorf("a review takes no lock; %q has it", h.holder())
 			}
 		})
+	}
+}
+
+// The record says until when a configuration is refused, for who reads it after a restart, too.
+func TestARefusalAfterInitHasAnEnd(t *testing.T) {
+	until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	h := newHome(t)
+	h.inspect = func(context.Context, run.Record, *run.Installed) (executor.Permission, error) {
+		return executor.Permission{Reason: "the change window is closed", Until: until}, nil
+	}
+	h.start()
+	h.started(h.record("r1"))
+	got := decoded[run.ContinueResponse](h, h.mustDo(http.StatusOK, h.of("r1", "POST", "/continue", run.ContinueRequest{Step: run.StepInit, Installed: &run.Installed{}})))
+	want := run.ContinueResponse{Outcome: run.OutcomeFailed, Class: run.FailurePolicy, Reason: "the change window is closed"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	h.finish("r1", run.Result{Outcome: run.OutcomeFailed, Class: run.FailurePolicy, Error: got.Reason})
+	h.start()
+	if got := h.stored("r1").RefusedUntil; !got.Equal(until) {
+		t.Errorf("refused until %s, want %s", got, until)
 	}
 }
 

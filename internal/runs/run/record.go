@@ -77,6 +77,9 @@ type Record struct {
 	Trigger string `json:"trigger,omitempty"`
 	// Policies identifies the policies that bound the stack when the run began.
 	Policies string `json:"policies,omitempty"`
+	// RefusedUntil is when policies that refused the configuration after init may say something else,
+	// although nothing changed; zero for never.
+	RefusedUntil time.Time `json:"refusedUntil,omitzero"`
 	// HeldBy is the circuit breaker that holds the plan of a stack with automatic approval.
 	HeldBy string `json:"heldBy,omitempty"`
 	// By is the person who requested the run, empty if the stack did.

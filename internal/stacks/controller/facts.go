@@ -213,7 +213,7 @@ func (h runHistory) lastFacts(ctx context.Context, p *gathered, ref *infrav1.Run
 		last.OnlyPlanned = rec.Spec.Operation == run.OperationPlan && result.Plan != nil && result.Plan.Changes
 		last.Waits, last.Stopped = result.Class == run.FailureConfiguration || result.Class == run.FailurePolicy, result.Class == run.FailureCanceled
 		if result.Class == run.FailurePolicy {
-			last.RefusedBy = rec.Policies
+			last.RefusedBy, last.RefusedUntil = rec.Policies, rec.RefusedUntil
 		}
 	}
 	return last, nil

@@ -31,7 +31,7 @@ type Policies interface {
 	// there are any: asked. declared reads it. Remote modules are not judged.
 	BeforePlan(ctx context.Context, obj *infrav1.Terraform, config string, declared func(context.Context) (*reads.Declared, error)) (asked bool, refused Refusal, err error)
 	// AfterInit judges it by the same policies in the run, with all modules.
-	AfterInit(ctx context.Context, obj *infrav1.Terraform, rec run.Record, installed *run.Installed) (refused string, err error)
+	AfterInit(ctx context.Context, obj *infrav1.Terraform, rec run.Record, installed *run.Installed) (refused Refusal, err error)
 	// Applying records that the apply of a run is permitted, if policies bind the stack. It is called
 	// again for a run that asks again.
 	Applying(ctx context.Context, obj *infrav1.Terraform, rec run.Record) error
@@ -95,24 +95,25 @@ func (j policyJudge) gatherPolicy(ctx context.Context, p *gathered) error {
 	return nil
 }
 
-// Inspect asks the policies about the configuration of a run after its init.
-func (r *Reconciler) Inspect(ctx context.Context, rec run.Record, installed *run.Installed) (bool, string, error) {
+// Inspect asks whether a run may go on after its init: the policies judge its configuration.
+func (r *Reconciler) Inspect(ctx context.Context, rec run.Record, installed *run.Installed) (goOn bool, refused Refusal, err error) {
 	if rec.Spec.Speculative() { // it has a name of its own
 		rec.Spec.Stack.Name, _, _ = strings.Cut(rec.Spec.Stack.Name, speculative.Mark)
 		rec.Spec.Stack.UID, _, _ = strings.Cut(rec.Spec.Stack.UID, speculative.Mark)
 	}
 	obj, no, err := r.stackOf(ctx, rec)
 	if obj == nil || err != nil {
-		return false, no, err
+		return false, Refusal{Message: no}, err
 	}
 	if r.Policies == nil {
-		return true, "", nil
+		return true, Refusal{}, nil
 	}
-	refused, err := r.Policies.AfterInit(ctx, obj, rec, installed)
-	if err != nil || refused == "" {
-		return err == nil, "", err
+	refused, err = r.Policies.AfterInit(ctx, obj, rec, installed)
+	if err != nil || refused.Message == "" {
+		return err == nil, Refusal{}, err
 	}
-	return false, "Refused before planning: " + refused, nil
+	refused.Message = "Refused before planning: " + refused.Message
+	return false, refused, nil
 }
 
 var opinions = map[infrav1.PolicyDecision]decide.Opinion{

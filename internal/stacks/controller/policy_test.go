@@ -34,8 +34,8 @@ func (boundBy) BeforePlan(context.Context, *infrav1.Terraform, string, func(cont
 	return false, Refusal{}, errors.New("judged while an apply asks for permission")
 }
 
-func (boundBy) AfterInit(context.Context, *infrav1.Terraform, run.Record, *run.Installed) (string, error) {
-	return "", errors.New("judged while an apply asks for permission")
+func (boundBy) AfterInit(context.Context, *infrav1.Terraform, run.Record, *run.Installed) (Refusal, error) {
+	return Refusal{}, errors.New("judged while an apply asks for permission")
 }
 
 func (boundBy) Applying(context.Context, *infrav1.Terraform, run.Record) error { return nil }

@@ -156,7 +156,8 @@ func outageLaw(f Facts, d Decision) string {
 	if c.Open && !c.Probe && d.Reason != ReasonRequested && d.Verb != VerbApply {
 		return "tries again"
 	}
-	if !c.Open && f.Now.Before(c.ResumeAt) && !f.Last.Finished.After(c.ClosedAt) && d.Reason != ReasonRequested && d.Verb != VerbApply {
+	// A run that a person stopped has no turn.
+	if !c.Open && !f.Last.Stopped && f.Now.Before(c.ResumeAt) && !f.Last.Finished.After(c.ClosedAt) && d.Reason != ReasonRequested && d.Verb != VerbApply {
 		return "tries again before its turn"
 	}
 	return ""

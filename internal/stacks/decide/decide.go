@@ -336,6 +336,8 @@ func rest(f Facts) (Decision, bool) {
 			d.Message = StoppedMessage
 		case usedUp(f):
 			d.Reason, d.Message = ReasonRetryLimit, "Resource reached maximum number of retries."
+		case refusalEnds(f) && !retries(f):
+			d.Message = "Policies refused the configuration; retrying at " + f.Last.RefusedUntil.UTC().Format("2006-01-02 15:04:05 MST")
 		case f.Last.RefusedBy != "" && !retries(f):
 			d.Message = "Policies refused the configuration; retrying after a change to source, spec or policies"
 		case retries(f):

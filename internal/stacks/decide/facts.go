@@ -223,9 +223,11 @@ type Run struct {
 	// retry before a change either.
 	Waits, Stopped bool
 	// RefusedBy are the policies, as in Policy.Set, that refused the configuration after init; empty if
-	// they did not.
-	RefusedBy string
-	Finished  time.Time
+	// they did not. RefusedUntil is when they may say something else, although nothing changed; zero for
+	// never.
+	RefusedBy    string
+	RefusedUntil time.Time
+	Finished     time.Time
 }
 
 // Lock is another holder's lock of the state.

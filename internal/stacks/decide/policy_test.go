@@ -138,6 +138,14 @@ var policyScenarios = scenarios{
 		settled().bound().failed(time.Hour, func(r *Run) { r.RefusedBy, r.Waits = "set-1", true }),
 		Decision{Verb: VerbWait, Reason: ReasonRetryPending, Message: "Policies refused the configuration; retrying after a change to source, spec or policies"},
 	},
+	"a run that policies refused after init waits for their time": {
+		settled().bound().failed(time.Hour, func(r *Run) { r.RefusedBy, r.Waits, r.RefusedUntil = "set-1", true, noon.Add(time.Minute) }),
+		Decision{Verb: VerbWait, Reason: ReasonRetryPending, NextCheck: noon.Add(time.Minute), Message: "Policies refused the configuration; retrying at 2026-03-01 12:01:00 UTC"},
+	},
+	"and runs again when it has come": {
+		settled().bound().failed(time.Hour, func(r *Run) { r.RefusedBy, r.Waits, r.RefusedUntil = "set-1", true, noon }),
+		Decision{Verb: VerbPlan, Reason: ReasonRetry, Message: "The policies that refused the last run may now allow it", Purpose: PurposeDeploy, Describe: true, Again: true},
+	},
 	"other policies are a reason to try again": {
 		settled().bound().failed(time.Minute, func(r *Run) { r.RefusedBy, r.Waits = "set-0", true }),
 		Decision{Verb: VerbPlan, Reason: ReasonRetry, Message: "The policies that refused the last run have changed", Purpose: PurposeDeploy, Describe: true, Again: true},

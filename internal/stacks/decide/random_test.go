@@ -225,6 +225,7 @@ func drawRun(t *rapid.T, label string) *Run {
 	}
 	if r.Failed && rarely(t, label+" refused by policies") {
 		r.RefusedBy, r.Waits = rapid.SampledFrom([]string{"set-0", "set-1"}).Draw(t, label+" policies"), true
+		r.RefusedUntil = rapid.SampledFrom([]time.Time{{}, {}, noon.Add(-time.Minute), noon.Add(time.Hour)}).Draw(t, label+" refused until")
 	}
 	r.OnlyPlanned = !r.Apply && rapid.Bool().Draw(t, label+" only planned")
 	r.Stopped = (r.Failed || r.Interrupted) && rarely(t, label+" stopped by a person")

@@ -33,6 +33,9 @@ var triggers = []trigger{
 	{ReasonRetry, func(f Facts) (string, bool) {
 		return "The policies that refused the last run have changed", lastFailedSameConfig(f) && f.Last.RefusedBy != "" && f.Last.RefusedBy != f.Policy.Set && f.Policy.Problem == "" && !usedUp(f) && !canceled(f)
 	}},
+	{ReasonRetry, func(f Facts) (string, bool) {
+		return "The policies that refused the last run may now allow it", refusalEnds(f) && !f.Now.Before(f.Last.RefusedUntil)
+	}},
 	// A failure is retried after its interval; a changed configuration does not wait.
 	{ReasonInterrupted, func(f Facts) (string, bool) {
 		return "The last run was interrupted; planning again first",
@@ -101,6 +104,11 @@ func modulesMayMove(f Facts) bool {
 	}
 	_, due := driftDue(f)
 	return !due
+}
+
+// refusalEnds: policies refused the last run after its init, and time alone may change their answer.
+func refusalEnds(f Facts) bool {
+	return lastFailedSameConfig(f) && f.Last.RefusedBy != "" && !f.Last.RefusedUntil.IsZero() && f.Policy.Problem == "" && !usedUp(f) && !canceled(f)
 }
 
 func unsuccessful(r *Run) bool { return r.Failed || r.Interrupted }
@@ -229,6 +237,9 @@ func nextLook(f Facts) time.Time {
 	if lastFailedSameConfig(f) {
 		if retries(f) {
 			return retryAt(f)
+		}
+		if refusalEnds(f) {
+			return f.Last.RefusedUntil
 		}
 		return time.Time{}
 	}

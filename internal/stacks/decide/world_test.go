@@ -23,6 +23,8 @@ type world struct {
 	opinion Opinion
 	// released: the finalizer was removed.
 	released bool
+	// plannedKept: the pending plan was made with the kept source and inputs.
+	plannedKept bool
 	// began counts applies by plan id, without those that need no approval.
 	began map[string]int
 }
@@ -104,6 +106,9 @@ func (w *world) run(d Decision) {
 	f := &w.facts
 	r := &Run{ID: "run", Purpose: d.Purpose, Apply: d.Verb != VerbPlan, Config: f.Config, Destroy: d.Destroy, UsedKept: d.UseKept,
 		Generation: f.Stack.Generation, Revision: f.Source.Revision}
+	if d.Verb == VerbApply {
+		r.UsedKept = w.plannedKept // an apply uses what its plan used
+	}
 	f.Stack.Handled = f.Stack.Requested
 	how := w.outcome(r.Apply)
 	f.Now = f.Now.Add(takes)
@@ -202,6 +207,7 @@ func (w *world) succeed(d Decision, r *Run) (quiet bool) {
 }
 
 func (w *world) keepPlan(d Decision) {
+	w.plannedKept = d.UseKept
 	w.history.Named = w.facts.Stack.Approved
 	id, next := NamePlan(w.history, w.facts.Source.Revision, w.changes)
 	w.history = next
