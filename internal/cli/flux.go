@@ -12,6 +12,10 @@ var fluxCalls = []otherCall{
 	{"get sources git NAME", "yuba get sources git NAME", "Likewise oci, bucket and external; \"yuba get gitrepositories\" does the same."},
 	{"get kustomizations --watch", "yuba get kustomizations --watch", ""},
 	{"get receivers", "yuba get receivers", "Likewise alerts and alert-providers."},
+	{"get images all", "yuba get imagerepositories", "Likewise imagepolicies and imageupdateautomations."},
+	{"reconcile image repository NAME", "yuba reconcile image-repository NAME", "Likewise image-policy and image-update."},
+	{"suspend image update NAME", "yuba suspend image-update NAME", "Likewise image-repository and image-policy, and \"yuba resume\"."},
+	{"create image repository NAME --image IMAGE", "", "Apply manifests of ImageRepository, ImagePolicy and ImageUpdateAutomation with \"yuba kubectl apply\"."},
 	{"reconcile source git NAME", "yuba reconcile source git NAME", ""},
 	{"reconcile kustomization NAME --with-source", "yuba reconcile kustomization NAME --with-source", ""},
 	{"reconcile receiver NAME", "yuba reconcile receiver NAME", ""},
@@ -45,7 +49,7 @@ var fluxCalls = []otherCall{
 	{"bootstrap git --url URL --path DIR", "yuba create source git NAME --url URL", "Start \"yuba up\"; there is nothing to install. Then \"yuba create kustomization\" for the directory."},
 	{"install", "", "There is nothing to install: \"yuba up\" includes sources, Kustomizations, receivers and alerts."},
 	{"uninstall", "", "Stop the program. The objects and their resources stay."},
-	{"get helmreleases", "", "Yuba does not implement Helm charts, image automation or OCI providers with workload identity; use Flux, in a cluster."},
+	{"get helmreleases", "", "Yuba does not implement Helm charts or OCI providers with workload identity; use Flux, in a cluster."},
 }
 
 func newFluxTopic() *cobra.Command {
