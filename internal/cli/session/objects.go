@@ -68,8 +68,10 @@ type objectStatus struct {
 	// LastTag is the last tag that a module source published.
 	LastTag string `json:"lastTag,omitempty"`
 	// LatestRef is the image that a policy elected, LastPushCommit the commit of an automation.
-	LatestRef      struct{ Tag string } `json:"latestRef"`
-	LastPushCommit string               `json:"lastPushCommit,omitempty"`
+	LatestRef struct {
+		Tag string `json:"tag"`
+	} `json:"latestRef"`
+	LastPushCommit string `json:"lastPushCommit,omitempty"`
 
 	Affected int          `json:"affected,omitempty"`
 	OpenedAt *metav1.Time `json:"openedAt,omitempty"`
