@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ func (c *changes) tree(commit plumbing.Hash) (plumbing.Hash, error) {
 	within := path.Clean("/" + c.edit.Path)[1:]
 	changed, found, err := c.directory(root, "", within, 0)
 	if err == nil && !found {
-		err = &upstream.Problem{Text: fmt.Sprintf("there is no directory %q in %s", within, commit), Stalled: false}
+		err = &upstream.Problem{Text: fmt.Sprintf("there is no directory %q in %s", within, commit)}
 	}
 	if err != nil || changed == root {
 		return plumbing.ZeroHash, err
@@ -104,7 +105,7 @@ func (c *changes) entry(e treeEntry, full, within string, depth int) (plumbing.H
 }
 
 func (c *changes) file(hash plumbing.Hash, full string) (plumbing.Hash, error) {
-	object, err := c.objects.open(hash, c.objects.limit())
+	object, err := c.objects.open(hash, math.MaxInt64) // its size is checked before it is read
 	if err != nil {
 		return hash, err
 	}
@@ -122,9 +123,6 @@ func (c *changes) file(hash plumbing.Hash, full string) (plumbing.Hash, error) {
 	}
 	return c.add(plumbing.BlobObject, edited), nil
 }
-
-// limit is no limit: a file's size is known before it is read.
-func (o *objects) limit() int64 { return 1<<63 - 1 }
 
 func (c *changes) add(kind plumbing.ObjectType, content []byte) plumbing.Hash {
 	object := &plumbing.MemoryObject{}
@@ -162,7 +160,7 @@ func (c *changes) commit(tree, parent plumbing.Hash, message string) (plumbing.H
 	if c.edit.Sign != nil {
 		signature, err := c.edit.Sign([]byte(content))
 		if err != nil {
-			return plumbing.ZeroHash, errors.Join(&upstream.Problem{Text: "the commit could not be signed with the key", Stalled: false}, err)
+			return plumbing.ZeroHash, errors.Join(&upstream.Problem{Text: "the commit could not be signed with the key"}, err)
 		}
 		signature = strings.ReplaceAll(strings.TrimRight(signature, "\n"), "\n", "\n ")
 		content = header.String() + "gpgsig " + signature + "\n\n" + message

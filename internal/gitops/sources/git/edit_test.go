@@ -69,7 +69,7 @@ func TestEditsArePushed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := server.Repository(t, name)
-			first := r.Commit(t, "first", gittest.Files{"apps/a/app.yaml": "tag: 1.0.0\r\n", "apps/b/app.yaml": "tag: 1.0.0\n", "other/app.yaml": "tag: 1.0.0\n", "apps/readme.md": "1.0.0\n"})
+			r.Commit(t, "first", gittest.Files{"apps/a/app.yaml": "tag: 1.0.0\r\n", "apps/b/app.yaml": "tag: 1.0.0\n", "other/app.yaml": "tag: 1.0.0\n", "apps/readme.md": "1.0.0\n"})
 			if err := os.Symlink("/etc/passwd", filepath.Join(r.Tree(), "apps", "passwd.yaml")); err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +105,6 @@ func TestEditsArePushed(t *testing.T) {
 			if err != nil || again.Commit != "" || again.BaseCommit != done.Commit {
 				t.Errorf("%+v, %v", again, err)
 			}
-			_ = first
 		})
 	}
 }

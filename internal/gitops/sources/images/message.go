@@ -34,7 +34,7 @@ func messageOf(o *automationv1.ImageUpdateAutomation, changes map[string][]sette
 	for key, value := range commit.MessageTemplateValues {
 		values[key] = value
 	}
-	data := map[string]any{"AutomationObject": types.NamespacedName{Namespace: o.Namespace, Name: o.Name}, "Changed": changed2(changes), "Updated": updated(changes), "Values": values}
+	data := map[string]any{"AutomationObject": types.NamespacedName{Namespace: o.Namespace, Name: o.Name}, "Changed": changedOf(changes), "Updated": updatedOf(changes), "Values": values}
 	text, err := template.File("spec.git.commit.messageTemplate", []byte(commit.MessageTemplate), data)
 	if err != nil {
 		return "", upstream.Stalled(automationv1.UpdateFailedReason, nil, "write the commit's message: %s", err)
@@ -42,8 +42,8 @@ func messageOf(o *automationv1.ImageUpdateAutomation, changes map[string][]sette
 	return string(text), nil
 }
 
-// changed2 is .Changed: what changed in each file, and in each object.
-func changed2(changes map[string][]setters.Change) map[string]any {
+// changedOf is .Changed: what changed in each file, and in each object.
+func changedOf(changes map[string][]setters.Change) map[string]any {
 	files, objects := map[string]objectChanges{}, objectChanges{}
 	var all []setters.Change
 	for _, path := range slices.Sorted(maps.Keys(changes)) {
@@ -80,8 +80,8 @@ type fileImages struct {
 	Objects map[setters.Object][]imageRef
 }
 
-// updated is .Updated: the written images.
-func updated(changes map[string][]setters.Change) map[string]any {
+// updatedOf is .Updated: the written images.
+func updatedOf(changes map[string][]setters.Change) map[string]any {
 	files, objects := map[string]fileImages{}, map[setters.Object][]imageRef{}
 	var all []imageRef
 	met := map[string]bool{}

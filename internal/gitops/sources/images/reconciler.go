@@ -74,7 +74,7 @@ type reconciler struct {
 	*Images
 	purpose  *purpose
 	memories memories
-	// finished wakes the workers when work ends.
+	// ended wakes the workers when work ends.
 	ended chan event.GenericEvent
 }
 

@@ -141,7 +141,7 @@ func TestWrongAutomations(t *testing.T) {
 	source := s.repository(r.URL(), func(o *sourcev1.GitRepository) { o.Spec.Reference = &sourcev1.GitRepositoryRef{Tag: "v1"} })
 	s.ready(a, "no selected ImagePolicy of this namespace has a latest image")
 	s.scanned(image)
-	policy := s.policy("app", "1.x")
+	s.policy("app", "1.x")
 	s.failed(a, "InvalidSourceConfiguration", "spec.git.push.branch is required")
 	s.change(source, func() { source.Spec.Reference = &sourcev1.GitRepositoryRef{Branch: "main"} })
 	s.ask(a)
@@ -183,7 +183,6 @@ func TestWrongAutomations(t *testing.T) {
 	hook("exit 0\n")
 	s.change(a, func() { a.Spec.GitSpec, a.Spec.SourceRef.Namespace = git, "" })
 	pushed(t, r, "main", "web.yaml", s.marked(image+":1.1.0", "app"))
-	_ = policy
 }
 
 func TestRepositoriesOfOtherNamespaces(t *testing.T) {
