@@ -126,6 +126,9 @@ func (p pages) one(r *site.Request) (*site.Page, error) {
 		return nil, err
 	}
 	d := detail{entry: entry{v, v.buttons(r)}, Conditions: v.conditions, Graph: "/graph?focus=" + v.Kind + ":" + v.Namespace + "/" + v.Name}
+	if strings.HasPrefix(v.Kind, "Image") {
+		d.Graph = "" // the graph has no images
+	}
 	if k, is := v.original.(*kustomizev1.Kustomization); is && k.Status.Inventory != nil {
 		for _, e := range k.Status.Inventory.Entries[:min(maxNamed, len(k.Status.Inventory.Entries))] {
 			d.Inventory = append(d.Inventory, inventoryName(e.ID))
