@@ -23,7 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/sources/upstream"
 )
 
-// ReasonPushRefused: the server does not accept the commit.
+// ReasonPushRefused is the reason if the server does not accept a commit.
 const ReasonPushRefused = "PushRefused"
 
 const branches = "refs/heads/"
