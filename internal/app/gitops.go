@@ -32,6 +32,9 @@ func (e *engine) addGitOps(ctx context.Context, direct client.Client) error {
 	if err := e.addReleases(ctx, direct); err != nil {
 		return err
 	}
+	if err := e.addImages(ctx, direct); err != nil {
+		return err
+	}
 	return e.addReceivers(ctx)
 }
 

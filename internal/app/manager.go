@@ -5,6 +5,8 @@ package app
 
 import (
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	automationv1 "github.com/fluxcd/image-automation-controller/api/v1"
+	imagev1 "github.com/fluxcd/image-reflector-controller/api/v1"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
@@ -39,6 +41,8 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(sourcev1.AddToScheme(scheme))
 	utilruntime.Must(kustomizev1.AddToScheme(scheme))
 	utilruntime.Must(helmv2.AddToScheme(scheme))
+	utilruntime.Must(imagev1.AddToScheme(scheme))
+	utilruntime.Must(automationv1.AddToScheme(scheme))
 	utilruntime.Must(notificationv1.AddToScheme(scheme))
 	utilruntime.Must(notificationv1beta3.AddToScheme(scheme))
 	return scheme

@@ -12,6 +12,10 @@ var fluxCalls = []otherCall{
 	{"get sources git NAME", "yuba get sources git NAME", "Likewise oci, bucket and external; \"yuba get gitrepositories\" does the same."},
 	{"get kustomizations --watch", "yuba get kustomizations --watch", ""},
 	{"get receivers", "yuba get receivers", "Likewise alerts and alert-providers."},
+	{"get images all", "yuba get imagerepositories", "Likewise imagepolicies and imageupdateautomations."},
+	{"reconcile image repository NAME", "yuba reconcile image-repository NAME", "Likewise image-policy and image-update."},
+	{"suspend image update NAME", "yuba suspend image-update NAME", "Likewise image-repository and image-policy, and \"yuba resume\"."},
+	{"create image repository NAME --image IMAGE", "", "Apply manifests of ImageRepository, ImagePolicy and ImageUpdateAutomation with \"yuba kubectl apply\"."},
 	{"reconcile source git NAME", "yuba reconcile source git NAME", ""},
 	{"reconcile kustomization NAME --with-source", "yuba reconcile kustomization NAME --with-source", ""},
 	{"reconcile receiver NAME", "yuba reconcile receiver NAME", ""},
@@ -49,7 +53,6 @@ var fluxCalls = []otherCall{
 	{"reconcile helmrelease NAME", "yuba reconcile helmrelease NAME", ""},
 	{"suspend helmrelease NAME", "yuba suspend helmrelease NAME", ""},
 	{"delete helmrelease NAME --silent", "yuba delete helmrelease NAME --yes", "It waits until the release is uninstalled."},
-	{"get images all", "", "Yuba does not implement image automation or OCI providers with workload identity; use Flux, in a cluster."},
 }
 
 func newFluxTopic() *cobra.Command {

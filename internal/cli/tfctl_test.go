@@ -66,7 +66,7 @@ func TestEveryCallOfFluxIsMapped(t *testing.T) {
 	text := newFluxTopic().Long
 	for _, call := range []string{
 		"bootstrap", "build artifact", "build kustomization", "check", "completion", "create kustomization", "create receiver", "create secret git", "create secret oci", "create source git",
-		"delete kustomization", "diff kustomization", "events", "export kustomization", "get all", "get kustomizations", "get receivers", "get sources git", "get helmreleases", "install",
+		"delete kustomization", "diff kustomization", "events", "export kustomization", "get all", "create image repository", "get images", "reconcile image repository", "suspend image update", "get kustomizations", "get receivers", "get sources git", "get helmreleases", "install",
 		"list artifacts", "logs", "pull artifact", "push artifact", "reconcile kustomization", "reconcile receiver", "reconcile source git", "resume source git", "stats",
 		"suspend kustomization", "tag artifact", "trace", "tree kustomization", "uninstall", "version",
 	} {

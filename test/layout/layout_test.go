@@ -70,6 +70,7 @@ var owned = []struct {
 	{packages: here + "internal/gitops/notify", owners: "internal/gitops/notify internal/app", in: "internal/gitops", why: "capabilities meet in the API"},
 	{packages: here + "internal/gitops/sources/controller", owners: "internal/gitops/sources/controller internal/app", why: "imports point down"},
 	{packages: here + "internal/gitops/sources/tags", owners: "internal/gitops/sources/tags internal/app", why: "imports point down"},
+	{packages: here + "internal/gitops/sources/images", owners: "internal/gitops/sources/images internal/app", why: "imports point down"},
 	{packages: here + "internal/gitops/kustomizations/controller", owners: "internal/gitops/kustomizations/controller internal/app", why: "imports point down"},
 	{packages: here + "internal/gitops/notify/controller", owners: "internal/gitops/notify/controller internal/app", why: "imports point down"},
 	// Runs.

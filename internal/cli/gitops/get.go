@@ -28,8 +28,8 @@ NAMESPACE/NAME.`,
 	})
 	cmd.AddCommand(listing.ObjectCommand(a, &cobra.Command{
 		Use: "all", Args: ui.Arguments(0, 0),
-		Short:   "List everything: sources, Kustomizations, tenants, stacks, receivers, alerts",
-		Long:    "List everything: sources, Kustomizations, HelmReleases, registries, templates and tenants, stacks, receivers, alerts and their\nproviders.",
+		Short:   "List everything: sources, Kustomizations, releases, images, tenants, stacks, receivers, alerts",
+		Long:    "List everything: sources, Kustomizations, HelmReleases, image automation, registries, templates and tenants, stacks, receivers,\nalerts and their providers.",
 		Example: "  yuba get all\n  yuba get all -A --status-selector ready=false",
 	}, session.AllKinds...), newGetSourcesCommand(a))
 	for _, k := range session.AllKinds {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	automationv1 "github.com/fluxcd/image-automation-controller/api/v1"
+	imagev1 "github.com/fluxcd/image-reflector-controller/api/v1"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
@@ -81,6 +83,12 @@ var (
 		Also: []string{"helmrelease", "hr"}, Fetched: true, Suspends: true, Reports: true}
 	ModuleSources = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.ModuleSourceKind), Plural: "modulesources", Word: "module",
 		Also: []string{"modulesource", "modsrc"}, Source: true, Fetched: true, Suspends: true, Reports: true}
+	ImageRepositories = Kind{GVK: imagev1.GroupVersion.WithKind(imagev1.ImageRepositoryKind), Plural: "imagerepositories", Word: "image-repository",
+		Also: []string{"imagerepository", "image-repositories", "imagerepo", "imgrepo"}, Fetched: true, Suspends: true, Reports: true}
+	ImagePolicies = Kind{GVK: imagev1.GroupVersion.WithKind(imagev1.ImagePolicyKind), Plural: "imagepolicies", Word: "image-policy",
+		Also: []string{"imagepolicy", "image-policies", "imagepol", "imgpol"}, Fetched: true, Suspends: true, Reports: true}
+	ImageUpdates = Kind{GVK: automationv1.GroupVersion.WithKind(automationv1.ImageUpdateAutomationKind), Plural: "imageupdateautomations", Word: "image-update",
+		Also: []string{"imageupdateautomation", "image-updates", "iua", "imgupd", "imgauto"}, Fetched: true, Suspends: true, Reports: true}
 	Kustomizations = Kind{GVK: kustomizev1.GroupVersion.WithKind("Kustomization"), Plural: "kustomizations", Word: "kustomization",
 		Also: []string{"kustomization", "ks"}, Fetched: true, Suspends: true, Reports: true}
 	Receivers = Kind{GVK: notificationv1.GroupVersion.WithKind("Receiver"), Plural: "receivers", Word: "receiver",
@@ -111,7 +119,7 @@ var (
 )
 
 // AllKinds are in the order of their dependencies.
-var AllKinds = []Kind{GitRepositories, OCIRepositories, Buckets, externalArtifacts, HelmRepositories, HelmCharts, ModuleSources, Kustomizations, HelmReleases, TenantRegistries, TenantTemplates, Tenants, Stacks, Receivers, Providers, Alerts}
+var AllKinds = []Kind{GitRepositories, OCIRepositories, Buckets, externalArtifacts, HelmRepositories, HelmCharts, ModuleSources, Kustomizations, HelmReleases, ImageRepositories, ImagePolicies, ImageUpdates, TenantRegistries, TenantTemplates, Tenants, Stacks, Receivers, Providers, Alerts}
 
 // SourceKinds are the kinds that --source may name.
 var SourceKinds = []string{infrav1.SourceKindGitRepository, infrav1.SourceKindOCIRepository, infrav1.SourceKindBucket, infrav1.SourceKindExternalArtifact}

@@ -66,7 +66,13 @@ type objectStatus struct {
 	// State, Affected and OpenedAt are a circuit breaker's.
 	State string `json:"state,omitempty"`
 	// LastTag is the last tag that a module source published.
-	LastTag  string       `json:"lastTag,omitempty"`
+	LastTag string `json:"lastTag,omitempty"`
+	// LatestRef is the image that a policy elected, LastPushCommit the commit of an automation.
+	LatestRef struct {
+		Tag string `json:"tag"`
+	} `json:"latestRef"`
+	LastPushCommit string `json:"lastPushCommit,omitempty"`
+
 	Affected int          `json:"affected,omitempty"`
 	OpenedAt *metav1.Time `json:"openedAt,omitempty"`
 }
@@ -97,10 +103,19 @@ func (o *Object) String() string { return o.Kind.GVK.Kind + "/" + keyInWords(o.K
 // keyInWords is NAMESPACE/NAME, or NAME without a namespace.
 func keyInWords(key types.NamespacedName) string { return strings.TrimPrefix(key.String(), "/") }
 
-// Revision is a source's artifact revision or last published tag, or the last applied revision.
+// Revision is a source's artifact revision or last published tag, a policy's elected tag, the last pushed commit, or the
+// last applied revision.
 func (o *Object) Revision() string {
-	if o.Kind.GVK == ModuleSources.GVK {
+	switch o.Kind.GVK {
+	case ModuleSources.GVK:
 		return o.Status.LastTag
+	case ImagePolicies.GVK:
+		return o.Status.LatestRef.Tag
+	case ImageUpdates.GVK:
+		if o.Status.LastPushCommit != "" {
+			return "sha1:" + o.Status.LastPushCommit
+		}
+		return ""
 	}
 	if o.Kind.Source {
 		if o.Status.Artifact != nil {

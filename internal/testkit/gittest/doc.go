@@ -12,5 +12,5 @@
 // A test changes a repository through Repository, whose work tree does not need the server. Counts
 // therefore counts only requests of the code under test. SetFault breaks the server.
 //
-// The server is read only, and supports all versions of git's protocol.
+// The server is read only unless the option Writable is given, and supports all versions of git's protocol.
 package gittest

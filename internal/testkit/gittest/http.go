@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -28,7 +29,9 @@ func (s *Server) startHTTP() error {
 		Dir:  s.dir,
 		Env: append(s.environment(), "GIT_PROJECT_ROOT="+filepath.Join(s.dir, "served"), "GIT_HTTP_EXPORT_ALL=1",
 			// In some sandboxes, git runs as another user.
-			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"),
+			"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
+			"GIT_CONFIG_KEY_1=http.receivepack", "GIT_CONFIG_VALUE_1="+strconv.FormatBool(s.writable),
+			"GIT_CONFIG_KEY_2=receive.advertisePushOptions", "GIT_CONFIG_VALUE_2=true"),
 		// Disconnected clients are expected.
 		Logger: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 		Stderr: io.Discard,
@@ -71,8 +74,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, backend http.Hand
 		}
 		w = heard
 		defer heard.by.over()
+	case service == "git-receive-pack" && s.writable:
+		// CGI requires the length of its input.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	default:
-		// Neither the dumb protocol nor pushes are supported.
+		// The dumb protocol is not supported.
 		http.NotFound(w, r)
 		return
 	}

@@ -51,6 +51,11 @@ func SSH() Option {
 	return func(s *Server) { s.ssh = &sshServer{} }
 }
 
+// Writable accepts pushes. Hooks of a repository may refuse them, see Repository.Path.
+func Writable() Option {
+	return func(s *Server) { s.writable = true }
+}
+
 // Counts are numbers of requests.
 type Counts struct {
 	// Lookups counts requests for references, as by git ls-remote and before every fetch.
@@ -65,7 +70,7 @@ type Counts struct {
 type Server struct {
 	faulttest.Switch
 	dir, username, password, token, host string
-	tls                                  bool
+	tls, writable                        bool
 	http                                 *httptest.Server
 	talk                                 func(io.ReadWriter)
 	ssh                                  *sshServer

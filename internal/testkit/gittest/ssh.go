@@ -172,9 +172,12 @@ func (s *Server) SetTalk(talk func(io.ReadWriter)) {
 func (s *Server) uploadPack(line, protocol string, channel ssh.Channel) uint32 {
 	program, argument, _ := strings.Cut(line, " ")
 	repository := strings.TrimSuffix(strings.Trim(argument, "'/ "), ".git")
-	if program != "git-upload-pack" || strings.Contains(repository, "..") {
+	if strings.Contains(repository, "..") || program != "git-upload-pack" && (program != "git-receive-pack" || !s.writable) {
 		fmt.Fprintf(channel.Stderr(), "only git-upload-pack of a repository is served\n")
 		return 1
+	}
+	if program == "git-receive-pack" {
+		return s.receivePack(repository, channel)
 	}
 	s.count(repository, func(c *Counts) { c.Lookups++ })
 	s.mu.Lock()
@@ -204,6 +207,25 @@ func (s *Server) uploadPack(line, protocol string, channel ssh.Channel) uint32 {
 		io.Copy(in, io.TeeReader(channel, listener(c.said))) //nolint:errcheck // the client or git may end first
 	}()
 	if err := command.Wait(); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// receivePack accepts a push.
+func (s *Server) receivePack(repository string, channel ssh.Channel) uint32 {
+	command := exec.Command("git", "-c", "safe.directory=*", "-c", "receive.advertisePushOptions=true", "receive-pack", s.bare(repository))
+	command.Env = s.environment()
+	command.Stdout, command.Stderr = channel, channel.Stderr()
+	in, err := command.StdinPipe()
+	if err != nil || command.Start() != nil {
+		return 1
+	}
+	go func() {
+		defer in.Close()     //nolint:errcheck // git may have ended
+		io.Copy(in, channel) //nolint:errcheck // the client or git may end first
+	}()
+	if command.Wait() != nil {
 		return 1
 	}
 	return 0

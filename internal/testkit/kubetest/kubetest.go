@@ -7,6 +7,8 @@ package kubetest
 
 import (
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	automationv1 "github.com/fluxcd/image-automation-controller/api/v1"
+	imagev1 "github.com/fluxcd/image-reflector-controller/api/v1"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
@@ -29,7 +31,7 @@ import (
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, infrav1.AddToScheme,
-		tenantv1.AddToScheme, appv1.AddToScheme, yubav1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme, helmv2.AddToScheme, notificationv1.AddToScheme, notificationv1beta3.AddToScheme} {
+		tenantv1.AddToScheme, appv1.AddToScheme, yubav1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme, helmv2.AddToScheme, imagev1.AddToScheme, automationv1.AddToScheme, notificationv1.AddToScheme, notificationv1beta3.AddToScheme} {
 		utilruntime.Must(add(scheme))
 	}
 	return scheme

@@ -6,6 +6,8 @@ package sources
 import (
 	"strings"
 
+	automationv1 "github.com/fluxcd/image-automation-controller/api/v1"
+	imagev1 "github.com/fluxcd/image-reflector-controller/api/v1"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -30,7 +32,11 @@ var kinds = map[string]struct {
 	"ocirepository":    {"OCIRepository", sourcev1.GroupVersion.Group, "ocirepositories", func() client.Object { return &sourcev1.OCIRepository{} }},
 	"bucket":           {"Bucket", sourcev1.GroupVersion.Group, "buckets", func() client.Object { return &sourcev1.Bucket{} }},
 	"externalartifact": {"ExternalArtifact", sourcev1.GroupVersion.Group, "externalartifacts", func() client.Object { return &sourcev1.ExternalArtifact{} }},
-	"kustomization":    {"Kustomization", kustomizev1.GroupVersion.Group, "kustomizations", func() client.Object { return &kustomizev1.Kustomization{} }},
+	"imagerepository":  {imagev1.ImageRepositoryKind, imagev1.GroupVersion.Group, "imagerepositories", func() client.Object { return &imagev1.ImageRepository{} }},
+	"imagepolicy":      {imagev1.ImagePolicyKind, imagev1.GroupVersion.Group, "imagepolicies", func() client.Object { return &imagev1.ImagePolicy{} }},
+	"imageupdateautomation": {automationv1.ImageUpdateAutomationKind, automationv1.GroupVersion.Group, "imageupdateautomations",
+		func() client.Object { return &automationv1.ImageUpdateAutomation{} }},
+	"kustomization": {"Kustomization", kustomizev1.GroupVersion.Group, "kustomizations", func() client.Object { return &kustomizev1.Kustomization{} }},
 }
 
 // patches is the right to change an object.

@@ -71,6 +71,8 @@ func read(o client.Object) object {
 		v.Kind, v.From, v.conditions, artifact, v.Fetched = "ExternalArtifact", "pushed", o.Status.Conditions, o.Status.Artifact, false
 	case *kustomizev1.Kustomization:
 		v.kustomization(o)
+	default:
+		v.image(o)
 	}
 	if artifact != nil {
 		v.Revision = artifact.Revision

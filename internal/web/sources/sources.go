@@ -77,9 +77,14 @@ func (p pages) list(r *site.Request) (*site.Page, error) {
 	for _, v := range shown {
 		t.Rows = append(t.Rows, entry{v, v.buttons(r)})
 	}
+	images, err := p.images(r, t.Query)
+	if err != nil {
+		return nil, err
+	}
 	return &site.Page{Title: "Sources and Kustomizations", Section: Section, Wide: true, Commands: []string{"yuba get sources -A", "yuba get kustomizations -A"},
-		Parts:  []site.Part{{ID: "sources", View: "sources", Data: t}},
-		Topics: p.objects.Topics(r.Context(), watched.GitRepositories, watched.OCIRepositories, watched.Buckets, watched.ExternalArtifacts, watched.Kustomizations)}, nil
+		Parts: []site.Part{{ID: "sources", View: "sources", Data: t}, {ID: "images", View: "sources-images", Data: images}},
+		Topics: p.objects.Topics(r.Context(), watched.GitRepositories, watched.OCIRepositories, watched.Buckets, watched.ExternalArtifacts, watched.Kustomizations,
+			watched.ImageRepositories, watched.ImagePolicies, watched.ImageUpdates)}, nil
 }
 
 // listed lists the objects of a kind that the person may see.
@@ -121,6 +126,9 @@ func (p pages) one(r *site.Request) (*site.Page, error) {
 		return nil, err
 	}
 	d := detail{entry: entry{v, v.buttons(r)}, Conditions: v.conditions, Graph: "/graph?focus=" + v.Kind + ":" + v.Namespace + "/" + v.Name}
+	if strings.HasPrefix(v.Kind, "Image") {
+		d.Graph = "" // the graph has no images
+	}
 	if k, is := v.original.(*kustomizev1.Kustomization); is && k.Status.Inventory != nil {
 		for _, e := range k.Status.Inventory.Entries[:min(maxNamed, len(k.Status.Inventory.Entries))] {
 			d.Inventory = append(d.Inventory, inventoryName(e.ID))
@@ -130,7 +138,12 @@ func (p pages) one(r *site.Request) (*site.Page, error) {
 	if d.Users, err = p.users(r, v); err != nil {
 		return nil, err
 	}
-	topics := p.objects.Topics(r.Context(), watched.Stacks, watched.Kustomizations)
+	images, err := p.imageUsers(r, v)
+	if err != nil {
+		return nil, err
+	}
+	d.Users = append(d.Users, images...)
+	topics := p.objects.Topics(r.Context(), watched.Stacks, watched.Kustomizations, watched.ImagePolicies, watched.ImageUpdates)
 	topics = append(topics, live.Topic{Kind: kinds[r.PathValue("kind")].empty(), Namespace: v.Namespace, Name: v.Name})
 	return &site.Page{Title: v.called(), Section: Section, Trail: []site.Link{{Text: "Sources and Kustomizations", Address: Section}},
 		Commands: commandsFor(v), Parts: []site.Part{{ID: "source", View: "sources-one", Data: d}, {ID: "users", View: "sources-users", Data: d}}, Topics: topics}, nil
@@ -154,7 +167,8 @@ func commandsFor(v object) []string {
 	if v.Kind == "Kustomization" {
 		return []string{"yuba reconcile kustomization " + key + " --with-source", "yuba tree kustomization " + key, "yuba suspend kustomization " + key}
 	}
-	verb := map[string]string{"GitRepository": "source git ", "OCIRepository": "source oci ", "Bucket": "source bucket "}[v.Kind]
+	verb := map[string]string{"GitRepository": "source git ", "OCIRepository": "source oci ", "Bucket": "source bucket ", "ImageRepository": "image-repository ",
+		"ImagePolicy": "image-policy ", "ImageUpdateAutomation": "image-update "}[v.Kind]
 	if verb == "" {
 		return []string{fmt.Sprintf("yuba kubectl get %s -n %s %s -o yaml", strings.ToLower(v.Kind), v.Namespace, v.Name)}
 	}

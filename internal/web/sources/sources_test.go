@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"testing"
 
+	automationv1 "github.com/fluxcd/image-automation-controller/api/v1"
+	imagev1 "github.com/fluxcd/image-reflector-controller/api/v1"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -37,6 +39,14 @@ func TestRead(t *testing.T) {
 			"Kustomization pending GitRepository prod/r, apps 1 fetched:true held:2 /sources/kustomization/prod/a"},
 		"an unknown reason is a failure": {&sourcev1.OCIRepository{ObjectMeta: here1, Spec: sourcev1.OCIRepositorySpec{URL: "oci://x"},
 			Status: sourcev1.OCIRepositoryStatus{Conditions: with("AuthenticationFailed", metav1.ConditionFalse)}}, "OCIRepository failed oci://x  fetched:true held: /sources/ocirepository/prod/a"},
+		"an image": {&imagev1.ImageRepository{ObjectMeta: here1, Spec: imagev1.ImageRepositorySpec{Image: "ghcr.io/acme/app"}, Status: imagev1.ImageRepositoryStatus{
+			LastScanResult: &imagev1.ScanResult{TagCount: 3}, Conditions: with("Succeeded", metav1.ConditionTrue)}}, "ImageRepository ready ghcr.io/acme/app 3 tags fetched:true held: /sources/imagerepository/prod/a"},
+		"an image policy": {&imagev1.ImagePolicy{ObjectMeta: here1, Spec: imagev1.ImagePolicySpec{ImageRepositoryRef: meta.NamespacedObjectReference{Name: "app"}},
+			Status: imagev1.ImagePolicyStatus{LatestRef: &imagev1.ImageRef{Name: "ghcr.io/acme/app", Tag: "1.1.0"}, Conditions: with("Succeeded", metav1.ConditionTrue)}},
+			"ImagePolicy ready ImageRepository prod/app 1.1.0 fetched:true held: /sources/imagepolicy/prod/a"},
+		"an image automation": {&automationv1.ImageUpdateAutomation{ObjectMeta: here1, Spec: automationv1.ImageUpdateAutomationSpec{SourceRef: automationv1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "infra"}},
+			Status: automationv1.ImageUpdateAutomationStatus{LastPushCommit: "abc", Conditions: with("PushRefused", metav1.ConditionFalse)}},
+			"ImageUpdateAutomation failed GitRepository prod/infra sha1:abc fetched:true held: /sources/imageupdateautomation/prod/a"},
 	} {
 		v := read(test.o)
 		if got := fmt.Sprintf("%s %s %s %s fetched:%v held:%s %s", v.Kind, v.State, v.From, v.Revision, v.Fetched, v.Held, v.Address); got != test.want {

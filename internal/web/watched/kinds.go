@@ -5,6 +5,8 @@ package watched
 
 import (
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	automationv1 "github.com/fluxcd/image-automation-controller/api/v1"
+	imagev1 "github.com/fluxcd/image-reflector-controller/api/v1"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -76,7 +78,13 @@ var (
 	ExternalArtifacts = kind(sourcev1.GroupVersion, "ExternalArtifact", "externalartifacts", &sourcev1.ExternalArtifact{},
 		func(l *sourcev1.ExternalArtifactList) []sourcev1.ExternalArtifact { return l.Items })
 
-	Releases = kind(helmv2.GroupVersion, helmv2.HelmReleaseKind, "helmreleases", &helmv2.HelmRelease{}, func(l *helmv2.HelmReleaseList) []helmv2.HelmRelease { return l.Items })
+	Releases          = kind(helmv2.GroupVersion, helmv2.HelmReleaseKind, "helmreleases", &helmv2.HelmRelease{}, func(l *helmv2.HelmReleaseList) []helmv2.HelmRelease { return l.Items })
+	ImageRepositories = kind(imagev1.GroupVersion, imagev1.ImageRepositoryKind, "imagerepositories", &imagev1.ImageRepository{},
+		func(l *imagev1.ImageRepositoryList) []imagev1.ImageRepository { return l.Items })
+	ImagePolicies = kind(imagev1.GroupVersion, imagev1.ImagePolicyKind, "imagepolicies", &imagev1.ImagePolicy{},
+		func(l *imagev1.ImagePolicyList) []imagev1.ImagePolicy { return l.Items })
+	ImageUpdates = kind(automationv1.GroupVersion, automationv1.ImageUpdateAutomationKind, "imageupdateautomations", &automationv1.ImageUpdateAutomation{},
+		func(l *automationv1.ImageUpdateAutomationList) []automationv1.ImageUpdateAutomation { return l.Items })
 
 	Registries = kind(tenantv1.GroupVersion, tenantv1.TenantRegistryKind, "tenantregistries", &tenantv1.TenantRegistry{},
 		func(l *tenantv1.TenantRegistryList) []tenantv1.TenantRegistry { return l.Items })

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package git fetches trees from git repositories.
+// Package git fetches trees from git repositories, and pushes commits that change files.
 //
 // Nouns:
 //
@@ -10,6 +10,8 @@
 //     upstream share it; the same URL with other credentials is another mirror.
 //   - A look lists the references of an upstream. It fetches nothing.
 //   - A checkout writes the tree of one commit to a directory.
+//   - An edit changes files of a branch's newest commit, and pushes the commit with them. It needs no
+//     checkout.
 //
 // Invariants:
 //
@@ -26,6 +28,9 @@
 //     excluded, and so are submodules unless requested. Nothing in it is named .git.
 //   - Credentials go only to their host. Neither they nor URLs with a password occur in errors or
 //     file names.
+//   - A push never forces, and removes no commit: it names the commit that it is based on, and a
+//     branch that has moved is read and changed anew, a few times. A further reference that has other
+//     commits is refused.
 //   - Sizes, counts and depths are limited, and everything ends with its context.
 //
 // The package does not know API objects. It accepts branch, tag, version range, reference name and

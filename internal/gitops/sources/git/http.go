@@ -62,31 +62,55 @@ func follow(next *http.Request, before []*http.Request) error {
 func sameHost(a, b *url.URL) bool { return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host) }
 
 func (h *httpRemote) list(ctx context.Context) (*advert, error) {
+	given, base, err := h.advertise(ctx, uploadPack)
+	if base != nil {
+		h.mu.Lock()
+		h.base = base
+		h.mu.Unlock()
+	}
+	return given, err
+}
+
+// advertise asks for the references of a service, and returns where redirects led.
+func (h *httpRemote) advertise(ctx context.Context, service string) (*advert, *url.URL, error) {
 	asked := h.start.JoinPath("info", "refs")
-	asked.RawQuery = "service=git-upload-pack"
-	response, err := h.send(ctx, http.MethodGet, asked, nil)
+	asked.RawQuery = "service=" + service
+	response, err := h.send(ctx, http.MethodGet, asked, service, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer response.Body.Close()
-	if kind := response.Header.Get("Content-Type"); kind != "application/x-git-upload-pack-advertisement" {
-		return nil, fmt.Errorf("%w (or one that does not support the smart protocol)", errNotGit)
+	if kind := response.Header.Get("Content-Type"); kind != "application/x-"+service+"-advertisement" {
+		return nil, nil, fmt.Errorf("%w (or one that does not support the smart protocol)", errNotGit)
 	}
 	base := *response.Request.URL
 	path, moved := strings.CutSuffix(base.Path, "/info/refs")
 	if !moved {
-		return nil, errRedirect
+		return nil, nil, errRedirect
 	}
 	base.Path, base.RawPath, base.RawQuery = path, strings.TrimSuffix(base.RawPath, "/info/refs"), ""
-	h.mu.Lock()
-	h.base = &base
-	h.mu.Unlock()
 	body := bufio.NewReader(response.Body)
 	given, err := readAdvert(body)
 	if errors.Is(err, errEmpty) {
-		return nil, errors.Join(ended(body), err)
+		return nil, &base, errors.Join(ended(body), err)
 	}
-	return given, err
+	return given, &base, err
+}
+
+func (h *httpRemote) receive(ctx context.Context, ask func(*advert) ([]byte, error)) (io.ReadCloser, error) {
+	given, base, err := h.advertise(ctx, receivePack)
+	if err != nil {
+		return nil, err
+	}
+	body, err := ask(given)
+	if err != nil {
+		return nil, err
+	}
+	response, err := h.send(ctx, http.MethodPost, base.JoinPath(receivePack), receivePack, body)
+	if err != nil {
+		return nil, err
+	}
+	return response.Body, nil
 }
 
 func (h *httpRemote) upload(ctx context.Context, given *advert, ask func(*advert) ([]byte, error)) (io.ReadCloser, error) {
@@ -100,22 +124,22 @@ func (h *httpRemote) upload(ctx context.Context, given *advert, ask func(*advert
 	if base == nil {
 		base = h.start
 	}
-	response, err := h.send(ctx, http.MethodPost, base.JoinPath("git-upload-pack"), body)
+	response, err := h.send(ctx, http.MethodPost, base.JoinPath(uploadPack), uploadPack, body)
 	if err != nil {
 		return nil, err
 	}
 	return response.Body, nil
 }
 
-func (h *httpRemote) send(ctx context.Context, method string, to *url.URL, body []byte) (*http.Response, error) {
+func (h *httpRemote) send(ctx context.Context, method string, to *url.URL, service string, body []byte) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("User-Agent", "git/yuba")
 	if method == http.MethodPost {
-		request.Header.Set("Content-Type", "application/x-git-upload-pack-request")
-		request.Header.Set("Accept", "application/x-git-upload-pack-result")
+		request.Header.Set("Content-Type", "application/x-"+service+"-request")
+		request.Header.Set("Accept", "application/x-"+service+"-result")
 	}
 	if sameHost(to, h.start) {
 		h.authorize(request)

@@ -101,6 +101,10 @@ func (l *localRemote) list(ctx context.Context) (*advert, error) {
 	return given, nil
 }
 
+func (l *localRemote) receive(context.Context, func(*advert) ([]byte, error)) (io.ReadCloser, error) {
+	return nil, impossible("repositories on the server's disk are only read; use an https:// or ssh:// URL to push")
+}
+
 func (l *localRemote) upload(context.Context, *advert, func(*advert) ([]byte, error)) (io.ReadCloser, error) {
 	return nil, errors.New("fetch from a repository on the same disk. This is a bug in Yuba")
 }

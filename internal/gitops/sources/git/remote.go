@@ -28,7 +28,16 @@ type remote interface {
 	// upload requests a pack with the message that ask returns. Its argument is given, the result of
 	// an earlier list, or a newer one if the protocol begins with a list.
 	upload(ctx context.Context, given *advert, ask func(*advert) ([]byte, error)) (io.ReadCloser, error)
+	// receive pushes with the message that ask returns. Its argument is a new list, as the server
+	// shows it to those who push. The result is the server's report.
+	receive(ctx context.Context, ask func(*advert) ([]byte, error)) (io.ReadCloser, error)
 }
+
+// The services of a git server.
+const (
+	uploadPack  = "git-upload-pack"
+	receivePack = "git-receive-pack"
+)
 
 // endpoint is a valid upstream.
 type endpoint struct {

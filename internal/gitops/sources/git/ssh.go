@@ -79,7 +79,7 @@ func newSSH(e *endpoint) (*sshRemote, error) {
 }
 
 func (r *sshRemote) list(ctx context.Context) (*advert, error) {
-	s, err := r.open(ctx)
+	s, err := r.open(ctx, uploadPack)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,16 @@ func (r *sshRemote) list(ctx context.Context) (*advert, error) {
 }
 
 func (r *sshRemote) upload(ctx context.Context, _ *advert, ask func(*advert) ([]byte, error)) (io.ReadCloser, error) {
-	s, err := r.open(ctx)
+	return r.talk(ctx, uploadPack, ask)
+}
+
+func (r *sshRemote) receive(ctx context.Context, ask func(*advert) ([]byte, error)) (io.ReadCloser, error) {
+	return r.talk(ctx, receivePack, ask)
+}
+
+// talk starts a service and sends it one message.
+func (r *sshRemote) talk(ctx context.Context, service string, ask func(*advert) ([]byte, error)) (io.ReadCloser, error) {
+	s, err := r.open(ctx, service)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +157,8 @@ func (s *sshSession) explain(err error) error {
 	return err
 }
 
-// open connects and starts the command. Everything ends with ctx.
-func (r *sshRemote) open(ctx context.Context) (*sshSession, error) {
+// open connects and starts a service. Everything ends with ctx.
+func (r *sshRemote) open(ctx context.Context, service string) (*sshSession, error) {
 	address := r.endpoint.url.Host
 	if r.endpoint.url.Port() == "" {
 		address = net.JoinHostPort(r.endpoint.url.Hostname(), "22")
@@ -189,7 +198,7 @@ func (r *sshRemote) open(ctx context.Context) (*sshSession, error) {
 		s.out = bufio.NewReader(out)
 	}
 	if err == nil {
-		err = session.Start("git-upload-pack " + quote(home(r.endpoint.url.Path)))
+		err = session.Start(service + " " + quote(home(r.endpoint.url.Path)))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())

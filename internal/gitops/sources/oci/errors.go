@@ -17,6 +17,7 @@ import (
 
 var (
 	errForeignPage = &upstream.Problem{Text: "the next page of tags is on another server"}
+	errSamePage    = &upstream.Problem{Text: "the next page of tags is one that was read already"}
 	errMalformed   = &upstream.Problem{Text: "the registry's response is invalid"}
 	errNoArchive   = &upstream.Problem{Text: "it is not a gzipped tar archive; spec.layerSelector selects another layer by its mediaType, " +
 		"and its operation 'copy' keeps a layer unchanged"}

@@ -22,6 +22,7 @@ import (
 type Client struct {
 	looks    upstream.Looks[*seen]
 	verified upstream.Looks[string]
+	lists    upstream.Looks[[]string]
 }
 
 // rememberable limits remembered manifests; usually they have one or two kilobytes.
@@ -29,7 +30,8 @@ const rememberable = 64 << 10
 
 // New returns a client.
 func New() *Client {
-	return &Client{looks: upstream.Looks[*seen]{Worth: func(s *seen) bool { return s.size <= rememberable }}}
+	return &Client{looks: upstream.Looks[*seen]{Worth: func(s *seen) bool { return s.size <= rememberable }},
+		lists: upstream.Looks[[]string]{Capacity: 256, Worth: func(tags []string) bool { return len(tags) <= rememberableTags }}}
 }
 
 // seen is the result of a look. It is shared and never changed.

@@ -149,7 +149,12 @@ func (g *registry) manifestBytes(ctx context.Context, reference string) ([]byte,
 func (g *registry) tags(ctx context.Context) ([]string, error) {
 	address := url.URL{Scheme: g.repository.Scheme(), Host: g.repository.RegistryStr(), Path: "/v2/" + g.repository.RepositoryStr() + "/tags/list", RawQuery: "n=1000"}
 	next, all := &address, []string(nil)
+	asked := map[string]bool{}
 	for range maxPages {
+		if asked[next.String()] {
+			return nil, errSamePage
+		}
+		asked[next.String()] = true
 		tags, link, err := g.tagPage(ctx, next)
 		if err != nil {
 			return nil, err
