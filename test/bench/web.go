@@ -44,7 +44,7 @@ var pagesShown = []struct{ name, what, path string }{
 	{"query", "the fleet by a query", "/stacks?q=status%3Apending"},
 	{"stack", "a stack", "/stacks/" + namespace + "/waits-000"},
 	{"plan", "its plan", "/stacks/" + namespace + "/waits-000/plan"},
-	{"large-plan", fmt.Sprintf("a plan of %d resources", largePlan), "/stacks/" + namespace + "/" + largeStack + "/plan"},
+	{"large-plan", fmt.Sprintf("a plan of %d resources", planResources), "/stacks/" + namespace + "/" + largeStack + "/plan"},
 	{"graph", "the graph", "/graph"},
 	{"causes", "causes of failures", "/causes"},
 }
@@ -118,7 +118,7 @@ func showFleet(ctx context.Context, c client.Client) error {
 			return err
 		}
 	}
-	large := newStack(largeStack, largePlan)
+	large := newStack(largeStack, planResources)
 	large.Spec.ApprovePlan = ""
 	if err := c.Create(ctx, large); err != nil {
 		return err

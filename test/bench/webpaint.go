@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// largePlan is the number of resources of a large plan, paints how often each page is painted.
-	largePlan, paints = 5000, 10
-	largeStack        = "large"
+	// planResources is the number of resources of a large plan, paints how often each page is painted.
+	planResources, paints = 5000, 10
+	largeStack            = "large"
 )
 
 // painted are the pages of which the first paint is measured.
@@ -27,7 +27,7 @@ var painted = []struct{ name, what, path string }{
 	{"inbox", fmt.Sprintf("the inbox of %d stacks", shownStacks), "/"},
 	{"stacks", fmt.Sprintf("the list of %d stacks", shownStacks), "/stacks"},
 	{"graph", fmt.Sprintf("the graph of %d stacks", shownStacks), "/graph"},
-	{"plan", fmt.Sprintf("a plan of %d resources", largePlan), "/stacks/" + namespace + "/" + largeStack + "/plan"},
+	{"plan", fmt.Sprintf("a plan of %d resources", planResources), "/stacks/" + namespace + "/" + largeStack + "/plan"},
 }
 
 // measurePaint measures how soon a browser paints pages that it has not loaded before, and how long it takes until all of

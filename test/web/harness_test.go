@@ -39,7 +39,7 @@ var screenshots = flag.String("screenshots", "", "a directory for pictures of th
 const patience = 60 * time.Second
 
 // tabTime limits what a test does in one tab.
-const tabTime = 4 * patience
+const tabTime = 10 * patience
 
 // programs is the directory with the programs under test.
 var programs string

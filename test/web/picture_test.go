@@ -22,7 +22,7 @@ import (
 const maxPicture = 120_000
 
 // What a picture shows at most, in pixels.
-const pictureWidth, pictureHeight = 1200, 860
+const pictureWidth, pictureHeight = 1280, 860
 
 // picture writes a picture of the top of the page, in which all times are the same.
 func (b *tab) picture(name string) {
