@@ -276,6 +276,13 @@ bin/provider-aws: tools/providers/aws/main.go
 bin/vault: test/vault/go.mod $(wildcard test/vault/*.go)
 	$(BUILD) -C test/vault -ldflags '-s -w' -o ../../bin/vault .
 
+# Gitea with its templates and options, for the tests of pull requests (1150 packages once).
+bin/gitea: test/gitea/go.mod $(wildcard test/gitea/*.go)
+	rm -rf bin/gitea-files && mkdir -p bin/gitea-files
+	files=$$($(GO) list -C test/gitea -m -f '{{.Dir}}' code.gitea.io/gitea) && cp -r $$files/options $$files/templates $$files/public bin/gitea-files/
+	chmod -R u+w bin/gitea-files
+	$(BUILD) -C test/gitea -ldflags '-s -w' -o ../../bin/gitea .
+
 bin/versitygw: test/s3/go.mod
 	$(BUILD) -C test/s3 -ldflags '-s -w' -o ../../bin/ github.com/versity/versitygw/cmd/versitygw
 
