@@ -67,7 +67,7 @@ func (w *writer) comment(folded []group) string {
 	if r.Environment != "" {
 		title += " " + code(r.Environment, 100)
 	}
-	w.line(title, "\n\n**", strings.ReplaceAll(headline(r), ": ,", ":"), "**\n")
+	w.line(title, "\n\n**", headline(r), "**\n")
 	w.problems(r.Problems)
 	w.table(folded)
 	for i, g := range folded {

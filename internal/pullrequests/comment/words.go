@@ -105,14 +105,13 @@ func headline(r Report) string {
 			counts = plural(s.out, "changed output")
 		}
 	}
-	return list(plural(len(r.Stacks), "stack")+": "+list(some(s.failed+len(r.Problems), "failed"), some(s.refused, "refused by policy"), counts),
-		some(waits, "in progress"), some(s.states[Held], "held"), some(s.warned, "with warnings"), some(s.created, "created"), some(s.deleted, "deleted"))
+	return plural(len(r.Stacks), "stack") + ": " + list(some(s.failed+len(r.Problems), "failed"), some(s.refused, "refused by policy"), counts, some(waits, "in progress"), some(s.states[Held], "held"), some(s.warned, "with warnings"), some(s.created, "created"), some(s.deleted, "deleted"))
 }
 
 // Status is the status beside the pull request's head.
 func Status(name string, r Report) forge.Status {
 	s := sum(r)
-	status := forge.Status{Name: name, Result: forge.Success, Description: strings.ReplaceAll(headline(r), ": ,", ":"), URL: r.Link}
+	status := forge.Status{Name: name, Result: forge.Success, Description: headline(r), URL: r.Link}
 	switch {
 	case s.failed+s.refused+len(r.Problems) > 0:
 		status.Result = forge.Failure
