@@ -59,7 +59,7 @@ func (r *request) text(name string) string {
 func (w *World) address() string {
 	switch w.kind {
 	case forge.BitbucketServer:
-		return strings.Replace(w.name, "/", "/repos/", 1)
+		return "projects/" + strings.Replace(w.name, "/", "/repos/", 1)
 	case forge.AzureDevOps:
 		return strings.Replace(w.name, "/", "/_git/", 1)
 	}
@@ -91,9 +91,8 @@ func (w *World) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if user, password, ok := r.BasicAuth(); ok {
+	if _, password, ok := r.BasicAuth(); ok {
 		token = password
-		_ = user
 	}
 	switch token {
 	case tokens[forgetest.Full], appToken:
@@ -142,6 +141,9 @@ func (w *World) answer(out http.ResponseWriter, r *request) {
 
 // moved is where a path with an old name of the repository leads.
 func (w *World) moved(path string) string {
+	if w.kind == forge.AzureDevOps {
+		return ""
+	}
 	for _, old := range w.before {
 		was, is := w.inPath(old), w.inPath(w.name)
 		if strings.Contains(path+"/", was+"/") {
@@ -163,7 +165,7 @@ func (w *World) inPath(name string) string {
 	case forge.BitbucketServer:
 		return "/projects/" + strings.Replace(name, "/", "/repos/", 1)
 	}
-	return "/" + strings.Replace(name, "/", "/_apis/git/repositories/", 1)
+	return "/" + name
 }
 
 // notFound is a usual answer.

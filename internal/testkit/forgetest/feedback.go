@@ -144,9 +144,16 @@ func reviews(t *testing.T, w World, f forge.Forge, traits Traits) {
 	}
 }
 
-func rights(t *testing.T, w World, f forge.Forge, _ Traits) {
+func rights(t *testing.T, w World, f forge.Forge, traits Traits) {
 	n := w.Create(t, Simple("rights"))
 	author := ok(f.PullRequest(background(t), n))(t).Author
+	if traits.NoRights {
+		var unsupported *forge.UnsupportedError
+		if right, err := f.Right(background(t), author); !errors.As(err, &unsupported) || right != forge.None {
+			t.Error(right, err)
+		}
+		return
+	}
 	for want, who := range map[forge.Right]forge.User{forge.Write: author, forge.None: {Name: "nobody-of-that-name"}} {
 		if got := ok(f.Right(background(t), who))(t); got != want {
 			t.Errorf("the right of %q is %v, want %v", who.Name, got, want)
@@ -180,11 +187,18 @@ func missingScope(t *testing.T, w World, f forge.Forge, traits Traits) {
 	}
 }
 
-func renamed(t *testing.T, w World, _ forge.Forge, _ Traits) {
+func renamed(t *testing.T, w World, _ forge.Forge, traits Traits) {
 	n := w.Create(t, Simple("before"))
 	c := w.Config(t, Full)
 	w.Rename(t, "platform")
 	f := w.Open(t, c)
+	if traits.NoRedirects {
+		var gone *forge.NotFoundError
+		if _, err := f.Repository(background(t)); !errors.As(err, &gone) {
+			t.Error(err)
+		}
+		return
+	}
 	r := ok(f.Repository(background(t)))(t)
 	if !strings.HasSuffix(r.Name, "/platform") || r.Name != w.Name() {
 		t.Errorf("its name is %s, want %s", r.Name, w.Name())

@@ -63,6 +63,8 @@ type Traits struct {
 	NoRejections, NoReviewCommits, NoDrafts, NoLabels bool
 	// NoUpdated: all open pull requests are listed, whenever they changed.
 	NoUpdated bool
+	// NoRights: the rights of others cannot be read. NoRedirects: a renamed repository is not found.
+	NoRights, NoRedirects bool
 	// Scope is what the error of a missing scope names.
 	Scope string
 }
