@@ -29,7 +29,6 @@ type request struct {
 	path string
 	in   object
 	out  http.Header
-	full bool
 	args []string
 }
 

@@ -34,18 +34,17 @@ const size = 2
 const files = 50
 
 type pull struct {
-	number       int
-	spec         forgetest.Pull
-	head         string
-	state        forge.State
-	merge        string
-	files        []forge.File
-	content      map[string]string
-	updated      time.Time
-	comments     []*comment
-	reviews      []review
-	versions     []version
-	lastComments int
+	number   int
+	spec     forgetest.Pull
+	head     string
+	state    forge.State
+	merge    string
+	files    []forge.File
+	content  map[string]string
+	updated  time.Time
+	comments []*comment
+	reviews  []review
+	versions []version
 }
 
 type comment struct {
