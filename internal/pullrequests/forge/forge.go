@@ -107,7 +107,7 @@ type PullRequest struct {
 	Draft  bool
 	// Fork says that the head is in another repository, whose writers need no right in this one.
 	Fork bool
-	// Conflict says that the forge cannot merge it.
+	// Conflict says that the forge knows that it cannot be merged. Not all forges tell.
 	Conflict   bool
 	Head, Base End
 	// Ref is the ref of the base's repository that has the head, empty if the forge has none.

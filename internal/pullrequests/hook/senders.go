@@ -97,6 +97,8 @@ func readGitHub(event string, body []byte) (Event, error) {
 		switch {
 		case event == "push":
 			return pushed(e.Repository, e.RepositoryID, b.Ref, b.After, e.Sender)
+		case event == "pull_request_comment" && b.Comment.ID == 0:
+			e.Kind = Review // Gitea's name of a review that only comments
 		case event == "issue_comment", event == "pull_request_comment":
 			if b.Issue.Pull == nil && !b.IsPull && b.Pull.Number == 0 || b.Action == "deleted" {
 				return Event{} // of an issue

@@ -154,7 +154,7 @@ func (w *World) gitHubComment(r *request) (int, any) {
 
 func (w *World) gitHubStatus(r *request) (int, any) {
 	show := func(s *status) object {
-		return object{"context": s.Name, "state": s.state, "description": s.Description, "target_url": s.URL}
+		return object{"id": s.id, "context": s.Name, "state": s.state, "description": s.Description, "target_url": s.URL}
 	}
 	switch {
 	case r.is("GET", "/commits/*/statuses"):

@@ -190,8 +190,13 @@ func reads(t *testing.T, w World, f forge.Forge, _ Traits) {
 	if _, err := f.File(background(t), "docs/CODEOWNERS", "main"); !errors.As(err, &gone) {
 		t.Errorf("reading it on main: %v", err)
 	}
-	if !slices.Contains(f.Limits().Codeowners, "docs/CODEOWNERS") && !slices.Contains(f.Limits().Codeowners, "CODEOWNERS") {
-		t.Errorf("owners are in %v", f.Limits().Codeowners)
+	if path, _, err := forge.Codeowners(background(t), f, "main"); path != "" || err != nil {
+		t.Errorf("owners of main are in %q: %v", path, err)
+	}
+	m := w.Create(t, Pull{Branch: "owners", Title: "Owners", Author: Alice, Write: map[string]string{"CODEOWNERS": "* @alice\n"}})
+	head = ok(f.PullRequest(background(t), m))(t).Head.Commit
+	if path, content, err := forge.Codeowners(background(t), f, head); path != "CODEOWNERS" || string(content) != "* @alice\n" || err != nil {
+		t.Errorf("owners are in %q: %q %v", path, content, err)
 	}
 }
 

@@ -5,10 +5,12 @@ package github_test
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -130,24 +132,26 @@ func TestOnlyTheConfiguredOriginGetsCredentials(t *testing.T) {
 		out.Header().Set("Link", "<"+other.URL+`/2>; rel="next"`)
 		out.Write([]byte("[]")) //nolint:errcheck // the client notices
 	})
-	if _, err := f.PullRequests(context.Background(), time.Time{}); err == nil || !strings.Contains(err.Error(), "another host") {
+	if _, err := f.PullRequests(context.Background(), time.Time{}); err == nil || !strings.Contains(err.Error(), "more than 200 pages") {
 		t.Error(err)
 	}
-	if got != "" {
-		t.Errorf("the other server got %q", got)
+	if got != "" || len(w.Sent()) != 200 {
+		t.Errorf("the other server got %q, ours %d requests", got, len(w.Sent()))
 	}
-	if len(w.Sent()) != 1 {
-		t.Errorf("%v was sent", w.Sent())
+	w.Fault(func(out http.ResponseWriter, r *http.Request) {
+		http.Redirect(out, r, other.URL+"/2", http.StatusFound)
+	})
+	if _, err := f.PullRequests(context.Background(), time.Time{}); err == nil || !strings.Contains(err.Error(), "another host") || got != "" {
+		t.Error(err, got)
 	}
 }
 
 func TestAnEndlessListEnds(t *testing.T) {
 	now := time.Now()
 	f, w := faulty(t, &now, func(out http.ResponseWriter, r *http.Request) {
-		out.Header().Set("Link", "<"+r.URL.Path+`>; rel="next"`)
+		out.Header().Set("Link", "<http://"+r.Host+r.URL.Path+`>; rel="next"`)
 		out.Write([]byte("[]")) //nolint:errcheck // the client notices
 	})
-	// A relative link is not one of ours either.
 	if _, err := f.PullRequests(context.Background(), time.Time{}); err == nil {
 		t.Error("an endless list ended")
 	}
@@ -223,5 +227,39 @@ func TestAGitHubApp(t *testing.T) {
 	}
 	if renewals != 1 {
 		t.Errorf("%d tokens were created, want 1", renewals)
+	}
+}
+
+func TestOwnAuthoritiesAndProxies(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		out.Write([]byte(`{"id":77,"full_name":"acme/infra"}`)) //nolint:errcheck // the client notices
+	}))
+	defer server.Close()
+	c := forge.Config{Repository: server.URL + "/acme/infra", Credentials: forge.Credentials{Token: "token-full-4f1c"}, Timeout: 5 * time.Second}
+	ask := func() error {
+		f, err := github.Open(c)
+		if err != nil {
+			return err
+		}
+		_, err = f.Repository(context.Background())
+		return err
+	}
+	if err := ask(); err == nil || !strings.Contains(err.Error(), "untrusted authority") {
+		t.Error(err)
+	}
+	c.Roots = x509.NewCertPool()
+	c.Roots.AddCert(server.Certificate())
+	if err := ask(); err != nil {
+		t.Error(err)
+	}
+	asked := ""
+	proxy := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		asked += r.Method + " " + r.Host
+		out.WriteHeader(http.StatusBadGateway)
+	}))
+	defer proxy.Close()
+	c.Proxy, _ = url.Parse(proxy.URL)
+	if err := ask(); err == nil || asked != "CONNECT "+strings.TrimPrefix(server.URL, "https://") {
+		t.Errorf("%v, the proxy got %q", err, asked)
 	}
 }

@@ -4,10 +4,12 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -47,17 +49,24 @@ func (f *connection) Statuses(ctx context.Context, commit string) ([]forge.Statu
 		return f.checks(ctx, commit)
 	}
 	type status struct {
+		ID          int64  `json:"id"`
 		Context     string `json:"context"`
 		State       string `json:"state"`
 		Status      string `json:"status"` // the same at Gitea
 		Description string `json:"description"`
 		TargetURL   string `json:"target_url"`
 	}
-	var out []forge.Status
+	var all []status
 	_, err := wire.List(ctx, f.Client, f.list("list the statuses", "/commits/"+url.PathEscape(commit)+"/statuses", nil), func(s status) bool {
-		out = append(out, forge.Status{Name: s.Context, Result: result(s.State + s.Status), Description: s.Description, URL: s.TargetURL})
+		all = append(all, s)
 		return true
 	})
+	// Gitea's order is that of seconds.
+	slices.SortStableFunc(all, func(a, b status) int { return cmp.Compare(b.ID, a.ID) })
+	var out []forge.Status
+	for _, s := range all {
+		out = append(out, forge.Status{Name: s.Context, Result: result(s.State + s.Status), Description: s.Description, URL: s.TargetURL})
+	}
 	return wire.Newest(out), err
 }
 

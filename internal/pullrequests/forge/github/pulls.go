@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -40,7 +41,6 @@ type pull struct {
 	Draft          bool      `json:"draft"`
 	Merged         bool      `json:"merged"`
 	MergedAt       *string   `json:"merged_at"`
-	Mergeable      *bool     `json:"mergeable"`
 	MergeableState string    `json:"mergeable_state"`
 	MergeCommit    string    `json:"merge_commit_sha"`
 	UpdatedAt      time.Time `json:"updated_at"`
@@ -57,9 +57,6 @@ func (f *connection) pull(p pull) forge.PullRequest {
 		Head: p.Head.forge(), Base: p.Base.forge(), Ref: "refs/pull/" + strconv.Itoa(p.Number) + "/head", Updated: p.UpdatedAt}
 	// The repository of a deleted fork is null. It counts as a fork: its head is not in the base's repository.
 	out.Fork = p.Head.Repo == nil || p.Base.Repo == nil || p.Head.Repo.ID != p.Base.Repo.ID
-	if f.kind == forge.Gitea && p.Head.Repo == nil {
-		out.Head.Commit = p.Head.SHA
-	}
 	for _, l := range p.Labels {
 		out.Labels = append(out.Labels, l.Name)
 	}
@@ -69,9 +66,9 @@ func (f *connection) pull(p pull) forge.PullRequest {
 		out.State, out.MergeCommit = forge.Merged, p.MergeCommit
 	case p.State == "closed":
 		out.State = forge.Closed
-	case p.Mergeable != nil && !*p.Mergeable:
-		// Drafts are not mergeable at Gitea; GitHub tells conflicts as "dirty".
-		out.Conflict = f.kind == forge.Gitea && !p.Draft || p.MergeableState == "dirty"
+	default:
+		// Gitea's field "mergeable" is false, too, while it has not checked yet.
+		out.Conflict = p.MergeableState == "dirty"
 	}
 	return out
 }
@@ -163,5 +160,6 @@ func (f *connection) Reviews(ctx context.Context, number int) ([]forge.Review, e
 		all = append(all, out)
 		return true
 	})
+	slices.SortStableFunc(all, func(a, b forge.Review) int { return a.At.Compare(b.At) })
 	return wire.Opinions(all), err
 }

@@ -88,7 +88,7 @@ type Call struct {
 	// Doing says what is attempted, for errors: "list pull requests".
 	Doing  string
 	Method string // GET if empty
-	// Path follows the base URL and is escaped already; it may be a whole URL of the same origin.
+	// Path follows the base URL and is escaped already. Of a whole URL, such as the next page's, path and query count.
 	Path  string
 	Query url.Values
 	// In is sent, Out is filled, as JSON. Out may be a *[]byte for content that is not JSON.
@@ -128,12 +128,17 @@ func (c *Client) Do(ctx context.Context, call Call) (http.Header, error) {
 // url is the address of a call.
 func (c *Client) url(call Call) (*url.URL, error) {
 	text := call.Path
-	if !strings.Contains(text, "://") {
+	next := strings.Contains(text, "://")
+	if !next {
 		text = c.base.String() + text
 	}
 	u, err := url.Parse(text)
-	if err != nil || !c.ours(u) {
+	if err != nil {
 		return nil, c.elsewhere(call)
+	}
+	if next {
+		// A forge that is reached by another name than its own links its own.
+		u.Scheme, u.Host, u.User = c.base.Scheme, c.base.Host, nil
 	}
 	if len(call.Query) > 0 {
 		u.RawQuery = call.Query.Encode()
