@@ -57,11 +57,12 @@ START_SSH_SERVER = false
 [database]
 DB_TYPE = sqlite3
 PATH = %[1]s/gitea.db
+SQLITE_TIMEOUT = 20000
 
 [security]
 INSTALL_LOCK = true
 SECRET_KEY = %[4]s
-PASSWORD_HASH_ALGO = pbkdf2_v1
+PASSWORD_HASH_ALGO = pbkdf2$1000$50
 
 [repository]
 DEFAULT_BRANCH = main
