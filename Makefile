@@ -133,7 +133,7 @@ test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAG
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) -count=1 ./...)
-	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/test/web$$'),$(PACKAGES))
+	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/test/forges$$' -e '/test/web$$'),$(PACKAGES))
 
 # The race detector needs a C compiler. Packages that link Kubernetes take hours with it, so CI only runs the others. It makes
 # code about ten times slower, so tests of time limits and sizes only run in "make test", and so does the one that makes passes
@@ -153,6 +153,10 @@ race: race-light ## Run all tests of packages with the race detector (hours)
 test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreSQL and Vault (as root on Debian it installs them)
 	@tools/ensure-databases
 	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/...
+
+.PHONY: test-forges
+test-forges: bin/gitea ## Run the tests of pull requests with a real Gitea
+	$(TEST) -timeout 20m $(TESTFLAGS) ./test/forges
 
 # The tests write the pictures of the docs with "make screenshots".
 .PHONY: test-web
@@ -278,6 +282,13 @@ bin/provider-aws: tools/providers/aws/main.go
 # Vault's core and API with the plugins that tests need (4 minutes once).
 bin/vault: test/vault/go.mod $(wildcard test/vault/*.go)
 	$(BUILD) -C test/vault -ldflags '-s -w' -o ../../bin/vault .
+
+# Gitea with its templates and options, for the tests of pull requests (1150 packages once).
+bin/gitea: test/gitea/go.mod $(wildcard test/gitea/*.go)
+	rm -rf bin/gitea-files && mkdir -p bin/gitea-files
+	files=$$($(GO) list -C test/gitea -m -f '{{.Dir}}' code.gitea.io/gitea) && cp -r $$files/options $$files/templates $$files/public bin/gitea-files/
+	chmod -R u+w bin/gitea-files
+	$(BUILD) -C test/gitea -ldflags '-s -w' -o ../../bin/gitea .
 
 bin/versitygw: test/s3/go.mod
 	$(BUILD) -C test/s3 -ldflags '-s -w' -o ../../bin/ github.com/versity/versitygw/cmd/versitygw
