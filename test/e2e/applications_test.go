@@ -109,7 +109,7 @@ func bucketUser(t *testing.T, y *yuba, namespace string) *buckets {
 	return &buckets{objects.Resource(appv1.InstanceVersion.WithResource("buckets")).Namespace(namespace), c, namespace}
 }
 
-func bucket(name string) *unstructured.Unstructured {
+func bucketNamed(name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"bucketName": name}}}
 	o.SetGroupVersionKind(appv1.InstanceVersion.WithKind("Bucket"))
 	o.SetName(name)
@@ -127,7 +127,7 @@ func TestAUserOfAKindNeedsNoRightToStacks(t *testing.T) {
 	ann := bucketUser(t, y, namespace)
 	made := errors.New("never tried")
 	for deadline := time.Now().Add(patience); made != nil && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		_, made = ann.Create(t.Context(), bucket("photos"), metav1.CreateOptions{})
+		_, made = ann.Create(t.Context(), bucketNamed("photos"), metav1.CreateOptions{})
 	}
 	if made != nil {
 		t.Fatal(made)
