@@ -80,7 +80,7 @@ func commandsInGo(t *testing.T, path string, found map[string]string) {
 
 // withoutMore cuts what a shell or a person would take for no part of the command.
 func withoutMore(line string) string {
-	for _, end := range []string{"    (", " > ", "   #", "\n"} {
+	for _, end := range []string{"    (", " > ", " | ", "   #", "\n"} {
 		line, _, _ = strings.Cut(line, end)
 	}
 	return strings.TrimSpace(strings.ReplaceAll(line, "'*'", "X"))

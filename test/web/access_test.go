@@ -27,6 +27,9 @@ type obstacle struct {
 	Nodes    []struct{ HTML, FailureSummary string }
 }
 
+// settled waits for what a script promises.
+func settled(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
 // obstacles are what keeps people with disabilities from using the shown page, by WCAG 2.2 AA.
 func (b *tab) obstacles(rules string) []obstacle {
 	b.Helper()
@@ -35,14 +38,13 @@ func (b *tab) obstacles(rules string) []obstacle {
 		b.Fatalf("%v. tools/ensure-axe fetches it", err)
 	}
 	var text string
-	wait := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 	var loaded bool
 	b.do(chromedp.Evaluate("window.axe !== undefined", &loaded))
 	if !loaded {
 		b.do(chromedp.Evaluate(string(source)+"\n;null", nil))
 	}
 	// Findings only: the rest takes time to collect.
-	b.do(chromedp.Evaluate(`axe.run(Object.assign({ resultTypes: ["violations"] }, `+rules+`)).then((r) => JSON.stringify(r.violations))`, &text, wait))
+	b.do(chromedp.Evaluate(`axe.run(Object.assign({ resultTypes: ["violations"] }, `+rules+`)).then((r) => JSON.stringify(r.violations))`, &text, settled))
 	var found []obstacle
 	if err := json.Unmarshal([]byte(text), &found); err != nil {
 		b.Fatalf("read what axe found: %v", err)
@@ -67,7 +69,9 @@ func (b *tab) usable(name string) {
 	const height, phone = 800, 400
 	for _, look := range looks {
 		b.do(chromedp.EmulateViewport(look.width, height),
-			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}))
+			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}),
+			// The page hears of its new size with the next frame.
+			chromedp.Evaluate(`new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))`, nil, settled))
 		for _, o := range b.obstacles(look.rules) {
 			for _, node := range o.Nodes {
 				b.Errorf("%s, %s: %s (%s)\n  %s\n  %s", name, look.name, o.Help, o.ID, node.HTML, strings.ReplaceAll(node.FailureSummary, "\n", " "))

@@ -28,8 +28,9 @@ import (
 const shop = "shop"
 
 // estate starts a Yuba that has something on each of its pages: a source and what it brings, a module of
-// the registry and who uses it, a contract, policies with their verdicts, tenants and a held deletion,
-// plans that wait, failures, drift, an outage, and stacks with runs, states and outputs.
+// the registry and who uses it, a contract, policies with their verdicts, tenants and a held deletion, a
+// kind of applications with an instance, plans that wait, failures, drift, an outage, and stacks with runs,
+// states and outputs.
 func estate(t *testing.T) *server {
 	t.Helper()
 	live, mirror := t.TempDir(), filepath.Join(t.TempDir(), "providers")
@@ -64,8 +65,14 @@ func estate(t *testing.T) *server {
 		s.settles(t, shop, name, ready)
 	}
 	log("ready")
-	s.settles(t, shop, "web", (*infrav1.Terraform).AwaitsApproval)
-	s.yuba(t, "approve", "web", "-n", shop, "--wait")
+	eventually(t, "the definition is served as a kind", func() bool {
+		_, code := s.run(t, "kubectl", "apply", "-f", "testdata/bucket.yaml")
+		return code == 0
+	})
+	for _, name := range []string{"web", "bucket-photos"} {
+		s.settles(t, shop, name, (*infrav1.Terraform).AwaitsApproval)
+		s.yuba(t, "approve", name, "-n", shop, "--wait")
+	}
 	log("approved")
 	changed(t, s, world)
 	log("changed")
@@ -77,6 +84,7 @@ func changed(t *testing.T, s *server, world *cloud.Cloud) {
 	t.Helper()
 	s.patch(t, "web", `{"spec":{"vars":[{"name":"color","value":"green"}]}}`)
 	s.patch(t, "database", `{"spec":{"vars":[{"name":"size","value":1}]}}`)
+	s.yuba(t, "kubectl", "-n", shop, "patch", "bucket", "photos", "--type=merge", "-p", `{"spec":{"gigabytes":50}}`)
 	s.yuba(t, "kubectl", "-n", shop, "patch", "configmap", "sizes", "--type=merge", "-p", `{"data":{"replicas":"3"}}`)
 	s.yuba(t, "kubectl", "-n", shop, "patch", "configmap", "customers", "--type=merge", "-p", `{"data":{"customers.csv":"id,url,active,plan\nacme,https://acme.example.com,1,pro\n"}}`)
 	s.yuba(t, "reconcile", "tenantregistry", "customers", "-n", shop)
@@ -90,7 +98,7 @@ func changed(t *testing.T, s *server, world *cloud.Cloud) {
 	})
 	world.Put("search", "changed by somebody")
 	s.yuba(t, "replan", "search", "-n", shop)
-	for _, name := range []string{"web", "web-eu", "dns", "database", "search"} {
+	for _, name := range []string{"web", "web-eu", "dns", "database", "search", "bucket-photos"} {
 		s.settles(t, shop, name, (*infrav1.Terraform).AwaitsApproval)
 	}
 	s.settles(t, shop, "cluster", ready)

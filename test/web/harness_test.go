@@ -248,10 +248,13 @@ func (b *tab) expect(text string) {
 	}
 }
 
-// do runs actions in the tab.
+// do runs actions in the tab. Without a chromedp.QueryOption, an action also finds elements that only
+// mention its selector, which need not be visible: h1, say.
 func (b *tab) do(actions ...chromedp.Action) {
 	b.Helper()
-	if err := chromedp.Run(b.ctx, actions...); err != nil {
+	ctx, stop := context.WithTimeout(b.ctx, patience)
+	defer stop()
+	if err := chromedp.Run(ctx, actions...); err != nil {
 		b.Fatalf("%v\n%s", err, b.text("body"))
 	}
 }
@@ -260,13 +263,13 @@ func (b *tab) do(actions ...chromedp.Action) {
 func (b *tab) login() {
 	b.Helper()
 	link := strings.TrimSpace(b.server.yuba(b.T, "web", "--print"))
-	b.do(chromedp.Navigate(link), chromedp.WaitVisible("h1"), chromedp.WaitNotPresent("#link"))
+	b.do(chromedp.Navigate(link), chromedp.WaitVisible("h1", chromedp.ByQuery), chromedp.WaitNotPresent("#link"))
 }
 
 // open opens a page of the server.
 func (b *tab) open(path string) {
 	b.Helper()
-	b.do(chromedp.Navigate("http://"+b.server.http+path), chromedp.WaitVisible("h1"))
+	b.do(chromedp.Navigate("http://"+b.server.http+path), chromedp.WaitVisible("h1", chromedp.ByQuery))
 }
 
 // sees waits until an element contains a text.

@@ -105,7 +105,7 @@ func TestATabGoesOnWithTheNextLeader(t *testing.T) {
 	suspended("first")
 	link := strings.TrimSpace(leader.yuba(t, "web", "--print", "--kubeconfig", kubeconfig))
 	b := newTab(t, standby)
-	b.do(chromedp.Navigate(strings.Replace(link, leader.http, standby.http, 1)), chromedp.WaitVisible("h1"), chromedp.WaitNotPresent("#link"))
+	b.do(chromedp.Navigate(strings.Replace(link, leader.http, standby.http, 1)), chromedp.WaitVisible("h1", chromedp.ByQuery), chromedp.WaitNotPresent("#link"))
 	b.open("/stacks")
 	b.do(chromedp.WaitVisible("#stack-default\\.first"))
 	b.mark("")

@@ -125,7 +125,7 @@ func TestEveryPage(t *testing.T) {
 	w := newWalk(b, all)
 	// Of some kinds, one address shows more than the first that is linked.
 	w.note("/", "/stacks", "/stacks/shop/web", "/stacks/shop/web/plan", "/stacks/shop/cluster/runs", "/stacks/shop/cluster/states", "/stacks/shop/cluster/inputs",
-		"/stacks/shop/cluster/outputs", "/stacks/shop/cluster/graph", "/stacks/shop/database/why", "/stacks/shop/web/events", "/graph", "/causes", "/audit", "/docs/how-to/approve-plans.html", "/docs/search?q=drift")
+		"/stacks/shop/cluster/outputs", "/stacks/shop/cluster/graph", "/stacks/shop/database/why", "/stacks/shop/web/events", "/graph", "/causes", "/audit", "/applications/buckets/shop/photos", "/docs/how-to/approve-plans.html", "/docs/search?q=drift")
 	for len(w.next) > 0 {
 		address := w.next[0]
 		w.next = w.next[1:]
@@ -133,6 +133,13 @@ func TestEveryPage(t *testing.T) {
 		w.visit(address)
 	}
 	// Forms lead to the others.
+	b.open("/applications/buckets/new?namespace=shop")
+	b.do(chromedp.SetValue(`input[name="name"]`, "films"), chromedp.SetValue(`input[name="spec.gigabytes"]`, "many"), chromedp.Click(`button[formaction$="/try"]`))
+	b.sees("[role=alert]", "Write a whole number")
+	w.usable("a form with mistakes")
+	b.do(chromedp.SetValue(`input[name="spec.gigabytes"]`, "7"), chromedp.SetValue(`input[name="spec.bucketName"]`, "films"), chromedp.Click(`button[formaction$="/try"]`))
+	b.sees("h2", "What would be stored")
+	w.usable("a form that was tried")
 	b.open("/")
 	b.do(chromedp.Click(`a[href*="/inbox/confirm"][href*="verb=approve"]`), chromedp.WaitVisible(`form[action="/inbox/do"]`))
 	b.do(chromedp.Click(`form[action="/inbox/do"] button.main`))

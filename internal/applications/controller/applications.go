@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"log/slog"
 	"sync"
@@ -103,6 +104,8 @@ type memo struct {
 	// digest is that of the object's manifest, and left the object after the last write or comparison.
 	digest string
 	left   owned.Print
+	// shown is the digest of the outputs that a pass took from the Secret for the status.
+	shown [sha256.Size]byte
 }
 
 func (m *memory) get(k Key) memo {

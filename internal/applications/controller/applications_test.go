@@ -51,6 +51,15 @@ func TestAnInstanceBecomesAStackAndHasItsOutputs(t *testing.T) {
 	if len(s.Outputs) != 1 || string(s.Outputs["endpoint"].Raw) != `"https://photos"` || s.OutputsSecretRef == nil || s.OutputsSecretRef.Name != "bucket-photos-outputs" {
 		t.Errorf("the outputs are %s in %+v", s.Outputs, s.OutputsSecretRef)
 	}
+	// Somebody who may write statuses tells other users another endpoint.
+	forged := []byte(`{"status":{"outputs":{"endpoint":"https://elsewhere"}}}`)
+	if _, err := w.resource("Bucket").Patch(context.Background(), "photos", types.MergePatchType, forged, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the outputs are corrected", func() (bool, string) {
+		_, s := w.status("Bucket", "photos")
+		return string(s.Outputs["endpoint"].Raw) == `"https://photos"`, string(s.Outputs["endpoint"].Raw)
+	})
 	w.play("bucket-photos", func(t *infrav1.Terraform) { ready(t, metav1.ConditionFalse, "no credentials") })
 	if _, message := w.await("Bucket", "photos", appv1.PhaseFailed); message != "no credentials" {
 		t.Errorf("the message is %q", message)

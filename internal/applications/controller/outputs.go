@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
@@ -26,7 +28,8 @@ const maxOutputs = 64 << 10
 const typeSuffix = "__type"
 
 // showOutputs brings the outputs in the status up to date. It reads the Secret only when the stack says
-// that it has changed.
+// that it has changed, or when the status has not what was taken from the Secret: others may have written
+// it, and after a restart nobody knows.
 func (p *pass) showOutputs(ctx context.Context, s *appv1.InstanceStatus) error {
 	t := p.stack
 	if t.Status.OutputsSecret == "" || t.Spec.WriteOutputsToSecret == nil {
@@ -35,7 +38,7 @@ func (p *pass) showOutputs(ctx context.Context, s *appv1.InstanceStatus) error {
 	}
 	s.OutputsSecretRef = &appv1.SecretReference{Name: t.Status.OutputsSecret}
 	digest := t.Status.OutputsDigest + " " + t.Status.OpenOutputsDigest
-	if s.OutputsDigest == digest {
+	if s.OutputsDigest == digest && digestOf(s.Outputs) == p.memory.get(p.key).shown {
 		return nil
 	}
 	secret := &corev1.Secret{}
@@ -53,7 +56,22 @@ func (p *pass) showOutputs(ctx context.Context, s *appv1.InstanceStatus) error {
 		return nil
 	}
 	s.Outputs, s.OutputsDigest = outputs, digest
+	shown := digestOf(outputs)
+	p.memory.change(p.key, func(m *memo) { m.shown = shown })
 	return nil
+}
+
+// digestOf is the digest of outputs, however their JSON is written.
+func digestOf(outputs map[string]apiextensionsv1.JSON) [sha256.Size]byte {
+	values := make(map[string]any, len(outputs))
+	for name, value := range outputs {
+		var v any
+		if utiljson.Unmarshal(value.Raw, &v) == nil {
+			values[name] = v
+		}
+	}
+	content, _ := json.Marshal(values) //nolint:errchkjson // they came as JSON
+	return sha256.Sum256(content)
 }
 
 // openOutputs are the outputs of a Secret that are allow-listed and not sensitive. ok is false if the

@@ -14,6 +14,7 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -88,9 +89,10 @@ func (a *Applications) SetupWithManager(ctx context.Context, mgr ctrl.Manager) e
 func (a *Applications) open(ctx context.Context, mgr ctrl.Manager) (err error) {
 	config := mgr.GetConfig()
 	a.base, a.book = ctx, newBook()
-	// The embedded API accepts no CustomResourceDefinitions, and no options about them, as protobuf.
+	// The embedded API accepts no CustomResourceDefinitions, and no options about them, as protobuf, which
+	// the client takes for what is not set.
 	plain := rest.CopyConfig(config)
-	plain.ContentType, plain.AcceptContentTypes = "", ""
+	plain.ContentType, plain.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	if a.kinds, err = apiextensions.NewForConfig(plain); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -60,7 +61,7 @@ func (p *pass) both(status *appv1.InstanceStatus) (before, after *unstructured.U
 	after = before.DeepCopy()
 	var old map[string]any
 	if len(p.sight.status) > 0 && string(p.sight.status) != "null" {
-		if err := json.Unmarshal(p.sight.status, &old); err != nil {
+		if err := utiljson.Unmarshal(p.sight.status, &old); err != nil { // integers stay exact
 			return nil, nil, err
 		}
 		before.Object["status"] = old

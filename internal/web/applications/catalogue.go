@@ -46,11 +46,13 @@ type pages struct{ objects *watched.Objects }
 
 // entry is a kind in the catalogue.
 type entry struct {
-	Kind, Called, Says, Address, Backend string
-	State                                standing.State
-	Trouble                              string
-	Instances                            int
-	New                                  site.Button
+	Kind, Plural, Called, Says, Address, Backend string
+	// Definition is the name of the definition.
+	Definition string
+	State      standing.State
+	Trouble    string
+	Instances  int
+	New        site.Button
 }
 
 // shelf are the kinds of a category.
@@ -102,7 +104,7 @@ func boardOf(d *appv1.ApplicationDefinition) appv1.Dashboard {
 
 func entryOf(d *appv1.ApplicationDefinition) entry {
 	board, a := boardOf(d), d.Spec.Application
-	e := entry{Kind: a.Kind, Called: cmp.Or(board.Name, board.Plural, a.Kind), Says: board.Description, Address: site.Path("applications", a.Plural),
+	e := entry{Kind: a.Kind, Plural: a.Plural, Definition: d.Name, Called: cmp.Or(board.Name, board.Plural, a.Kind), Says: board.Description, Address: site.Path("applications", a.Plural),
 		Backend: string(d.Status.Backend), Instances: int(d.Status.Instances)}
 	e.State, e.Trouble = standing.OfConditions(d, d.Status.Conditions, false)
 	if e.State == standing.Ready {

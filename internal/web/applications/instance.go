@@ -20,6 +20,7 @@ import (
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/kit/shell"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 	"github.com/yuba-dev/yuba/internal/web/access"
 	"github.com/yuba-dev/yuba/internal/web/live"
@@ -120,10 +121,11 @@ func (p pages) one(r *site.Request) (*site.Page, error) {
 		Values: []site.Value{{Name: "uid", Value: string(o.GetUID())}}, Confirm: deletionWarning(d, o)}, right)
 	topics = append(topics, live.Topic{Kind: &unstructured.Unstructured{Object: map[string]any{"apiVersion": appv1.InstanceVersion.String(), "kind": d.Spec.Application.Kind}},
 		Namespace: o.GetNamespace(), Name: o.GetName(), Watch: watching(r, d, o)})
-	target := "-n " + o.GetNamespace() + " " + d.Spec.Application.Singular + "/" + o.GetName()
+	kind, name, namespace := d.Spec.Application.Singular, o.GetName(), o.GetNamespace()
 	return &site.Page{Title: d.Spec.Application.Kind + " " + o.GetNamespace() + "/" + o.GetName(), Section: Section, Trail: trail(site.Link{Text: entryOf(d).Called, Address: entryOf(d).Address}),
-		Commands: []string{"yuba app why " + target, "yuba app plan " + target, "yuba kubectl get -n " + o.GetNamespace() + " " + d.Spec.Application.Plural + " " + o.GetName() + " -o yaml"},
-		Parts:    []site.Part{{ID: "instance", View: "applications-one", Data: v}}, Topics: topics}, nil
+		Commands: []string{shell.Line("yuba", "app", "why", kind, name, "-n", namespace), shell.Line("yuba", "app", "plan", kind, name, "-n", namespace),
+			shell.Line("yuba", "kubectl", "get", kind, name, "-n", namespace, "-o", "yaml")},
+		Parts: []site.Part{{ID: "instance", View: "applications-one", Data: v}}, Topics: topics}, nil
 }
 
 // approveButton approves exactly this plan. Users of the kind need no right to stacks.
