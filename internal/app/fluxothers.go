@@ -15,7 +15,8 @@ import (
 
 // fluxControllers are the controllers of Flux that do what those of --gitops do. Their Leases have
 // their name, this suffix, and for shards more.
-var fluxControllers = []string{"source-controller", "kustomize-controller", "helm-controller", "notification-controller"}
+var fluxControllers = []string{"source-controller", "kustomize-controller", "helm-controller", "notification-controller",
+	"image-reflector-controller", "image-automation-controller"}
 
 const fluxLease = "-leader-election"
 
@@ -45,7 +46,7 @@ func (opts *ControllerOptions) yieldToFlux(ctx context.Context, c client.Client)
 		return err
 	}
 	opts.GitOps = false
-	opts.Log.Warn(why + ", so Yuba leaves sources, Kustomizations, HelmReleases, Alerts and Receivers to Flux. Start Yuba without --gitops (in the chart: " +
+	opts.Log.Warn(why + ", so Yuba leaves sources, Kustomizations, HelmReleases, image automation, Alerts and Receivers to Flux. Start Yuba without --gitops (in the chart: " +
 		"sources.enabled=false). To let Yuba work on them instead, stop Flux and restart Yuba")
 	return nil
 }

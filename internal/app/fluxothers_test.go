@@ -34,7 +34,9 @@ func TestSourcesAreLeftToALivingFlux(t *testing.T) {
 		"notification-controller":   {"notification-controller-leader-election", "pod-1", 10 * time.Second, true},
 		"dead":                      {"source-controller-leader-election", "pod-1", time.Minute, false},
 		"stopped in an orderly way": {"source-controller-leader-election", "", time.Second, false},
-		"helm-controller alone":     {"helm-controller-leader-election", "pod-1", time.Second, false},
+		"helm-controller alone":     {"helm-controller-leader-election", "pod-1", time.Second, true},
+		"image automation alone":    {"image-automation-controller-leader-election", "pod-1", time.Second, true},
+		"something else":            {"flagger-leader-election", "pod-1", time.Second, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			l := lease(apitest.Namespace(t), test.name, test.holder, now.Add(-test.age), ptr.To(int32(35)))

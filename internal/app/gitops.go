@@ -23,14 +23,20 @@ import (
 
 // addGitOps adds the controllers that replace Flux.
 func (e *engine) addGitOps(ctx context.Context, direct client.Client) error {
-	if err := e.addSources(ctx, direct); err != nil {
+	helm, err := e.servesHelm()
+	if err != nil {
+		return err
+	}
+	if err := e.addSources(ctx, direct, helm); err != nil {
 		return err
 	}
 	if err := e.addKustomizations(ctx, direct); err != nil {
 		return err
 	}
-	if err := e.addReleases(ctx, direct); err != nil {
-		return err
+	if helm {
+		if err := e.addReleases(ctx, direct); err != nil {
+			return err
+		}
 	}
 	if err := e.addImages(ctx, direct); err != nil {
 		return err
@@ -80,8 +86,8 @@ func CheckSourceIdentities(names []string) error {
 	return nil
 }
 
-// addSources adds the source controllers.
-func (e *engine) addSources(ctx context.Context, direct client.Client) error {
+// addSources adds the source controllers, with those of charts if the kinds of Helm are served.
+func (e *engine) addSources(ctx context.Context, direct client.Client, helm bool) error {
 	limits := archive.Limits{MaxPacked: e.opts.limits().ArchiveBytes}.WithDefaults()
 	s := &sources.Sources{
 		Client: direct, Reader: direct, Events: e.events, Store: e.blobs, Limits: limits, Log: e.opts.Log, Observe: e.observeLook,
@@ -95,7 +101,10 @@ func (e *engine) addSources(ctx context.Context, direct client.Client) error {
 		return err
 	}
 	s.Git, s.OCI = sources.NewGit(direct, e.mirrors), sources.NewOCI(direct, limits, identities)
-	s.Bucket, s.Charts = sources.NewBucket(direct, limits, identities), newChartReader()
+	s.Bucket = sources.NewBucket(direct, limits, identities)
+	if helm {
+		s.Charts = newChartReader()
+	}
 	if err := s.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the sources: %w", err)
 	}

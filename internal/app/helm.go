@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"time"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	releases "github.com/yuba-dev/yuba/internal/gitops/releases/controller"
@@ -16,6 +19,22 @@ import (
 	sources "github.com/yuba-dev/yuba/internal/gitops/sources/controller"
 	"github.com/yuba-dev/yuba/internal/kit/limiter"
 )
+
+// servesHelm reports whether the API serves all kinds of Helm. Yuba works on all of them or on none.
+func (e *engine) servesHelm() (bool, error) {
+	for _, kind := range []schema.GroupVersionKind{helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind),
+		sourcev1.GroupVersion.WithKind(sourcev1.HelmRepositoryKind), sourcev1.GroupVersion.WithKind(sourcev1.HelmChartKind)} {
+		served, err := serves(e.manager.GetRESTMapper(), kind)
+		if err != nil {
+			return false, err
+		}
+		if !served {
+			e.opts.Log.Info("this API does not serve the kind " + kind.Kind + ", so Helm charts are not installed. " + installMissing)
+			return false, nil
+		}
+	}
+	return true, nil
+}
 
 // addReleases adds the controller of HelmReleases.
 func (e *engine) addReleases(ctx context.Context, direct client.Client) error {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -61,6 +62,11 @@ func hostile(t *testing.T, namespace string) {
 	k := &kustomizev1.Kustomization{ObjectMeta: named(namespace, "infra"), Spec: kustomizev1.KustomizationSpec{Interval: hour, Prune: true,
 		SourceRef: kustomizev1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "repo"}}}
 	k.Status.Conditions, k.Status.LastAttemptedRevision = ready("PruneHeld", metav1.ConditionFalse, evil), "main@sha1:abc"
+	chart := &sourcev1.HelmChart{ObjectMeta: named(namespace, "web"), Spec: sourcev1.HelmChartSpec{Chart: "web", Interval: hour, SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: "GitRepository", Name: "repo"}}}
+	chart.Status.Conditions = ready("Failed", metav1.ConditionFalse, evil)
+	release := &helmv2.HelmRelease{ObjectMeta: named(namespace, "web"), Spec: helmv2.HelmReleaseSpec{Interval: hour, ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "HelmChart", Name: "web"}}}
+	release.Status.Conditions = ready("UpgradeFailed", metav1.ConditionFalse, evil)
+	release.Status.History = helmv2.Snapshots{{Version: 7, Status: "failed", ChartName: evil, ChartVersion: "1.1.0", AppVersion: evil, FirstDeployed: metav1.Now(), LastDeployed: metav1.Now()}}
 	registry := &tenantv1.TenantRegistry{ObjectMeta: named(namespace, "customers"), Spec: tenantv1.TenantRegistrySpec{
 		Source:        tenantv1.DataSource{Type: tenantv1.SourceConfigMap, SyncInterval: "1h", ConfigMap: &tenantv1.ConfigMapSource{Name: "c", Key: "rows.yaml"}},
 		ValueMappings: tenantv1.ValueMappings{UID: "id", Activate: "active"}}}
@@ -81,13 +87,13 @@ func hostile(t *testing.T, namespace string) {
 	policy.Status.Conditions = ready("Bad", metav1.ConditionFalse, evil)
 	s := &infrav1.Terraform{ObjectMeta: named(namespace, "vpc"), Spec: infrav1.TerraformSpec{Interval: hour, SourceRef: &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "repo"}}}
 	s.Status.Conditions, s.Status.LastAppliedRevision = ready("Bad", metav1.ConditionFalse, evil), "main@sha1:abc"
-	made(t, git, k, registry, template, tenant, contract, policy, s)
+	made(t, git, k, chart, release, registry, template, tenant, contract, policy, s)
 }
 
 // addresses are all pages about objects, of a namespace.
 func addresses(namespace string) []string {
 	return []string{"/graph", "/graph?group=none&levels=all&focus=" + namespace + "/vpc", "/sources", "/sources/gitrepository/" + namespace + "/repo",
-		"/sources/kustomization/" + namespace + "/infra", "/tenants", "/tenants/" + namespace + "/acme-web", "/tenants/" + namespace + "/acme-web/render", "/operations",
+		"/sources/kustomization/" + namespace + "/infra", "/sources/helmchart/" + namespace + "/web", "/sources/helmrelease/" + namespace + "/web", "/tenants", "/tenants/" + namespace + "/acme-web", "/tenants/" + namespace + "/acme-web/render", "/operations",
 		"/operations/outages", "/operations/tools", "/registry", "/registry/providers", "/contracts", "/contracts/" + namespace + "/vpc", "/versions",
 		"/versions?of=GitRepository+" + namespace + "/repo", "/policies", "/audit", "/tenants/templates/" + namespace + "/web/render",
 		"/tenants/templates/" + namespace + "/web/render?col.id=%3Cscript%3Ealert(1)&col.active=1"}
@@ -109,6 +115,11 @@ func TestPagesOfOperators(t *testing.T) {
 		}
 		if strings.Contains(body, "<script>alert") || strings.Contains(body, "\u202e") || strings.Contains(body, "s3cr3t") {
 			t.Errorf("%s shows what it must not", address)
+		}
+	}
+	for address, want := range map[string]string{"helmchart": "<a href=\"/sources/helmrelease/" + namespace + "/web\"", "helmrelease": ">7</td><td role=\"cell\">failed</td>"} {
+		if _, body := b.get("/sources/" + address + "/" + namespace + "/web"); !strings.Contains(body, want) {
+			t.Errorf("the page of a %s has no %s:\n%s", address, want, body)
 		}
 	}
 	for _, address := range []string{"/sources/gitrepository/" + namespace + "/gone", "/sources/nothing/a/b", "/tenants/" + namespace + "/gone", "/tenants/templates/" + namespace + "/gone/render", "/contracts/" + namespace + "/gone"} {
@@ -215,6 +226,11 @@ func TestWhatOperatorsDo(t *testing.T) {
 	b.post(kustomization+"/confirm", "revision", "main@sha1:abc")
 	if get(k); k.Annotations["yuba.dev/confirm-prune"] != "main@sha1:abc" {
 		t.Errorf("the pruning is not confirmed: %v", k.Annotations)
+	}
+	release := &helmv2.HelmRelease{ObjectMeta: named(namespace, "web")}
+	b.post("/sources/helmrelease/"+namespace+"/web/sync", "source", "yes")
+	if get(release); release.Annotations[meta.ReconcileRequestAnnotation] == "" {
+		t.Error("the sync of a HelmRelease asked for nothing")
 	}
 	b.post(source + "/suspend")
 	if get(git); !git.Spec.Suspend {

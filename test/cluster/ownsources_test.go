@@ -69,7 +69,7 @@ func TestYubaReplacesFluxAndLeavesItAlone(t *testing.T) {
 	installFluxsKind(t, theirs)
 	scaleFlux(t, 1)
 	eventually(t, "the controllers end because of Flux", func() string {
-		if log := controllersLog(t); !strings.Contains(log, "Yuba restarts, to leave sources and Kustomizations to Flux") {
+		if log := controllersLog(t); !strings.Contains(log, "Yuba restarts, to leave sources, Kustomizations and HelmReleases to Flux") {
 			return "they do not say so"
 		}
 		return ""

@@ -99,8 +99,11 @@ func (p pages) one(r *site.Request) (*site.Page, error) {
 	topics := p.objects.Topics(r.Context(), watched.ApplicationDefinitions)
 	if ref := v.Status.BackendRef; ref != nil {
 		v.Backend = site.Link{Text: ref.Kind + " " + ref.Name}
-		if ref.Kind == "Terraform" {
+		switch ref.Kind {
+		case "Terraform":
 			v.Backend.Address = site.Path("stacks", o.GetNamespace(), ref.Name)
+		case "HelmRelease":
+			v.Backend.Address = site.Path("sources", "helmrelease", o.GetNamespace(), ref.Name)
 		}
 	}
 	if v.Spec, err = specText(o); err != nil {

@@ -6,6 +6,7 @@ package sources
 import (
 	"strings"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	automationv1 "github.com/fluxcd/image-automation-controller/api/v1"
 	imagev1 "github.com/fluxcd/image-reflector-controller/api/v1"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
@@ -32,6 +33,9 @@ var kinds = map[string]struct {
 	"ocirepository":    {"OCIRepository", sourcev1.GroupVersion.Group, "ocirepositories", func() client.Object { return &sourcev1.OCIRepository{} }},
 	"bucket":           {"Bucket", sourcev1.GroupVersion.Group, "buckets", func() client.Object { return &sourcev1.Bucket{} }},
 	"externalartifact": {"ExternalArtifact", sourcev1.GroupVersion.Group, "externalartifacts", func() client.Object { return &sourcev1.ExternalArtifact{} }},
+	"helmrepository":   {sourcev1.HelmRepositoryKind, sourcev1.GroupVersion.Group, "helmrepositories", func() client.Object { return &sourcev1.HelmRepository{} }},
+	"helmchart":        {sourcev1.HelmChartKind, sourcev1.GroupVersion.Group, "helmcharts", func() client.Object { return &sourcev1.HelmChart{} }},
+	"helmrelease":      {helmv2.HelmReleaseKind, helmv2.GroupVersion.Group, "helmreleases", func() client.Object { return &helmv2.HelmRelease{} }},
 	"imagerepository":  {imagev1.ImageRepositoryKind, imagev1.GroupVersion.Group, "imagerepositories", func() client.Object { return &imagev1.ImageRepository{} }},
 	"imagepolicy":      {imagev1.ImagePolicyKind, imagev1.GroupVersion.Group, "imagepolicies", func() client.Object { return &imagev1.ImagePolicy{} }},
 	"imageupdateautomation": {automationv1.ImageUpdateAutomationKind, automationv1.GroupVersion.Group, "imageupdateautomations",
@@ -100,7 +104,7 @@ func sync(r *site.Request) (site.Done, error) {
 	case v.Suspended:
 		return site.Done{}, site.Conflict("Nothing was done: "+v.called()+" is suspended.", "Resume it first.")
 	case !v.Fetched:
-		return site.Done{}, site.BadRequest("Nothing was done: "+v.called()+" is pushed, not fetched.", "")
+		return site.Done{}, site.BadRequest("Nothing was done: "+v.called()+" is not fetched.", "")
 	}
 	said := "The sync of " + v.called() + " is requested."
 	if r.PostFormValue("source") == "yes" && v.source.name != "" {

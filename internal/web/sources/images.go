@@ -73,7 +73,12 @@ func (p pages) images(r *site.Request, query string) (t table, err error) {
 
 // imageUsers are the policies of an image, or the automations of a repository.
 func (p pages) imageUsers(r *site.Request, v object) (list []user, err error) {
-	for _, get := range []func() ([]object, string, error){listed(r, p.objects, watched.ImagePolicies), listed(r, p.objects, watched.ImageUpdates)} {
+	return usersOf(v, listed(r, p.objects, watched.ImagePolicies), listed(r, p.objects, watched.ImageUpdates))
+}
+
+// usersOf are those of the listed objects that take from an object.
+func usersOf(v object, lists ...func() ([]object, string, error)) (list []user, err error) {
+	for _, get := range lists {
 		some, _, err := get()
 		if err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -20,7 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/standing"
 )
 
-// object is a source or a Kustomization as the pages show it.
+// object is a source, a Kustomization or a HelmRelease as the pages show it.
 type object struct {
 	Kind, Namespace, Name string
 	State                 standing.State
@@ -39,13 +40,13 @@ type object struct {
 	Held    string
 	Address string
 
-	// source is what a Kustomization applies.
+	// source is what a Kustomization applies, or a HelmRelease installs.
 	source     source
 	conditions []metav1.Condition
 	original   client.Object
 }
 
-// source names the source of a Kustomization.
+// source names the source of another object.
 type source struct{ kind, namespace, name string }
 
 // credentials matches what a URL says about who asks: people put tokens there.
@@ -71,13 +72,17 @@ func read(o client.Object) object {
 		v.Kind, v.From, v.conditions, artifact, v.Fetched = "ExternalArtifact", "pushed", o.Status.Conditions, o.Status.Artifact, false
 	case *kustomizev1.Kustomization:
 		v.kustomization(o)
+	case *sourcev1.HelmRepository, *sourcev1.HelmChart, *helmv2.HelmRelease:
+		artifact = v.helm(o)
 	default:
 		v.image(o)
 	}
 	if artifact != nil {
 		v.Revision = artifact.Revision
 	}
-	v.State, v.Says = standing.OfConditions(o, v.conditions, v.Suspended)
+	if v.State == "" {
+		v.State, v.Says = standing.OfConditions(o, v.conditions, v.Suspended)
+	}
 	if ready := apimeta.FindStatusCondition(v.conditions, meta.ReadyCondition); ready != nil {
 		v.Since = &ready.LastTransitionTime
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,7 +62,8 @@ func (p pages) list(r *site.Request) (*site.Page, error) {
 	var all []object
 	for _, list := range []func() ([]object, string, error){
 		listed(r, p.objects, watched.GitRepositories), listed(r, p.objects, watched.OCIRepositories), listed(r, p.objects, watched.Buckets),
-		listed(r, p.objects, watched.ExternalArtifacts), listed(r, p.objects, watched.Kustomizations),
+		listed(r, p.objects, watched.ExternalArtifacts), listed(r, p.objects, watched.Kustomizations), listed(r, p.objects, watched.HelmRepositories),
+		listed(r, p.objects, watched.HelmCharts), listed(r, p.objects, watched.Releases),
 	} {
 		some, missing, err := list()
 		if err != nil {
@@ -81,10 +83,10 @@ func (p pages) list(r *site.Request) (*site.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &site.Page{Title: "Sources and Kustomizations", Section: Section, Wide: true, Commands: []string{"yuba get sources -A", "yuba get kustomizations -A"},
+	return &site.Page{Title: "Sources and Kustomizations", Section: Section, Wide: true, Commands: []string{"yuba get sources -A", "yuba get kustomizations -A", "yuba get helmreleases -A"},
 		Parts: []site.Part{{ID: "sources", View: "sources", Data: t}, {ID: "images", View: "sources-images", Data: images}},
 		Topics: p.objects.Topics(r.Context(), watched.GitRepositories, watched.OCIRepositories, watched.Buckets, watched.ExternalArtifacts, watched.Kustomizations,
-			watched.ImageRepositories, watched.ImagePolicies, watched.ImageUpdates)}, nil
+			watched.HelmRepositories, watched.HelmCharts, watched.Releases, watched.ImageRepositories, watched.ImagePolicies, watched.ImageUpdates)}, nil
 }
 
 // listed lists the objects of a kind that the person may see.
@@ -106,12 +108,13 @@ type detail struct {
 	entry
 	Conditions []metav1.Condition
 	Inventory  []string
+	Versions   helmv2.Snapshots
 	More       int
 	Users      []user
 	Graph      string
 }
 
-// user is a stack or a Kustomization that takes a source, or a stack that a Kustomization applies.
+// user is a stack, a Kustomization or a HelmRelease that takes a source, or a stack that a Kustomization applies.
 type user struct {
 	Kind, Key, Address string
 	State              standing.State
@@ -125,9 +128,9 @@ func (p pages) one(r *site.Request) (*site.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := detail{entry: entry{v, v.buttons(r)}, Conditions: v.conditions, Graph: "/graph?focus=" + v.Kind + ":" + v.Namespace + "/" + v.Name}
-	if strings.HasPrefix(v.Kind, "Image") {
-		d.Graph = "" // the graph has no images
+	d := detail{entry: entry{v, v.buttons(r)}, Conditions: v.conditions, Versions: versions(v.original), Graph: "/graph?focus=" + v.Kind + ":" + v.Namespace + "/" + v.Name}
+	if strings.HasPrefix(v.Kind, "Image") || strings.HasPrefix(v.Kind, "Helm") {
+		d.Graph = "" // the graph has neither images nor charts
 	}
 	if k, is := v.original.(*kustomizev1.Kustomization); is && k.Status.Inventory != nil {
 		for _, e := range k.Status.Inventory.Entries[:min(maxNamed, len(k.Status.Inventory.Entries))] {
@@ -138,12 +141,14 @@ func (p pages) one(r *site.Request) (*site.Page, error) {
 	if d.Users, err = p.users(r, v); err != nil {
 		return nil, err
 	}
-	images, err := p.imageUsers(r, v)
-	if err != nil {
-		return nil, err
+	for _, more := range []func(*site.Request, object) ([]user, error){p.helmUsers, p.imageUsers} {
+		some, err := more(r, v)
+		if err != nil {
+			return nil, err
+		}
+		d.Users = append(d.Users, some...)
 	}
-	d.Users = append(d.Users, images...)
-	topics := p.objects.Topics(r.Context(), watched.Stacks, watched.Kustomizations, watched.ImagePolicies, watched.ImageUpdates)
+	topics := p.objects.Topics(r.Context(), watched.Stacks, watched.Kustomizations, watched.HelmCharts, watched.Releases, watched.ImagePolicies, watched.ImageUpdates)
 	topics = append(topics, live.Topic{Kind: kinds[r.PathValue("kind")].empty(), Namespace: v.Namespace, Name: v.Name})
 	return &site.Page{Title: v.called(), Section: Section, Trail: []site.Link{{Text: "Sources and Kustomizations", Address: Section}},
 		Commands: commandsFor(v), Parts: []site.Part{{ID: "source", View: "sources-one", Data: d}, {ID: "users", View: "sources-users", Data: d}}, Topics: topics}, nil
@@ -167,7 +172,8 @@ func commandsFor(v object) []string {
 	if v.Kind == "Kustomization" {
 		return []string{"yuba reconcile kustomization " + key + " --with-source", "yuba tree kustomization " + key, "yuba suspend kustomization " + key}
 	}
-	verb := map[string]string{"GitRepository": "source git ", "OCIRepository": "source oci ", "Bucket": "source bucket ", "ImageRepository": "image-repository ",
+	verb := map[string]string{"GitRepository": "source git ", "OCIRepository": "source oci ", "Bucket": "source bucket ", "HelmRepository": "source helm ",
+		"HelmChart": "source chart ", "HelmRelease": "helmrelease ", "ImageRepository": "image-repository ",
 		"ImagePolicy": "image-policy ", "ImageUpdateAutomation": "image-update "}[v.Kind]
 	if verb == "" {
 		return []string{fmt.Sprintf("yuba kubectl get %s -n %s %s -o yaml", strings.ToLower(v.Kind), v.Namespace, v.Name)}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	automationv1 "github.com/fluxcd/image-automation-controller/api/v1"
 	imagev1 "github.com/fluxcd/image-reflector-controller/api/v1"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
@@ -39,6 +40,19 @@ func TestRead(t *testing.T) {
 			"Kustomization pending GitRepository prod/r, apps 1 fetched:true held:2 /sources/kustomization/prod/a"},
 		"an unknown reason is a failure": {&sourcev1.OCIRepository{ObjectMeta: here1, Spec: sourcev1.OCIRepositorySpec{URL: "oci://x"},
 			Status: sourcev1.OCIRepositoryStatus{Conditions: with("AuthenticationFailed", metav1.ConditionFalse)}}, "OCIRepository failed oci://x  fetched:true held: /sources/ocirepository/prod/a"},
+		"a repository of charts": {&sourcev1.HelmRepository{ObjectMeta: here1, Spec: sourcev1.HelmRepositorySpec{URL: "https://ada:hunter2@charts.acme.example"},
+			Status: sourcev1.HelmRepositoryStatus{Artifact: artifact, Conditions: with("Succeeded", metav1.ConditionTrue)}},
+			"HelmRepository ready https://charts.acme.example main@sha1:abc fetched:true held: /sources/helmrepository/prod/a"},
+		"nothing reports on a registry of charts": {&sourcev1.HelmRepository{ObjectMeta: here1, Spec: sourcev1.HelmRepositorySpec{Type: "oci", URL: "oci://r/charts"}},
+			"HelmRepository ready oci://r/charts  fetched:false held: /sources/helmrepository/prod/a"},
+		"a chart": {&sourcev1.HelmChart{ObjectMeta: here1, Spec: sourcev1.HelmChartSpec{Chart: "web", SourceRef: sourcev1.LocalHelmChartSourceReference{Kind: "HelmRepository", Name: "acme"}},
+			Status: sourcev1.HelmChartStatus{Artifact: &meta.Artifact{Revision: "1.2.0"}, Conditions: with("ChartPullSucceeded", metav1.ConditionTrue)}},
+			"HelmChart ready HelmRepository prod/acme, web 1.2.0 fetched:true held: /sources/helmchart/prod/a"},
+		"a release has the version of its newest chart": {&helmv2.HelmRelease{ObjectMeta: here1, Spec: helmv2.HelmReleaseSpec{ChartRef: &helmv2.CrossNamespaceSourceReference{Kind: "OCIRepository", Name: "web", Namespace: "charts"}},
+			Status: helmv2.HelmReleaseStatus{History: helmv2.Snapshots{{Version: 2, ChartVersion: "1.1.0"}, {Version: 1, ChartVersion: "1.0.0"}}, LastAttemptedRevision: "1.2.0", Conditions: with("UpgradeFailed", metav1.ConditionFalse)}},
+			"HelmRelease failed OCIRepository charts/web 1.1.0 fetched:true held: /sources/helmrelease/prod/a"},
+		"a release of a chart by name": {&helmv2.HelmRelease{ObjectMeta: here1, Spec: helmv2.HelmReleaseSpec{Chart: &helmv2.HelmChartTemplate{}}},
+			"HelmRelease running HelmChart prod/prod-a  fetched:true held: /sources/helmrelease/prod/a"},
 		"an image": {&imagev1.ImageRepository{ObjectMeta: here1, Spec: imagev1.ImageRepositorySpec{Image: "ghcr.io/acme/app"}, Status: imagev1.ImageRepositoryStatus{
 			LastScanResult: &imagev1.ScanResult{TagCount: 3}, Conditions: with("Succeeded", metav1.ConditionTrue)}}, "ImageRepository ready ghcr.io/acme/app 3 tags fetched:true held: /sources/imagerepository/prod/a"},
 		"an image policy": {&imagev1.ImagePolicy{ObjectMeta: here1, Spec: imagev1.ImagePolicySpec{ImageRepositoryRef: meta.NamespacedObjectReference{Name: "app"}},

@@ -101,7 +101,7 @@ func releaseUses(h *helmv2.HelmRelease, by string) []use {
 	if last == nil {
 		return nil
 	}
-	of := use{Environment: environment(h, by), Where: "HelmRelease " + h.Namespace + "/" + h.Name}
+	of := use{Environment: environment(h, by), Where: "HelmRelease " + h.Namespace + "/" + h.Name, Address: site.Path("sources", "helmrelease", h.Namespace, h.Name)}
 	chart := of
 	chart.Kind, chart.Source, chart.Version, chart.Says, chart.Since = kindChart, last.ChartName, last.ChartVersion, last.Status, &last.LastDeployed
 	if last.AppVersion != "" {

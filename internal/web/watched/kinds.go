@@ -78,6 +78,8 @@ var (
 	ExternalArtifacts = kind(sourcev1.GroupVersion, "ExternalArtifact", "externalartifacts", &sourcev1.ExternalArtifact{},
 		func(l *sourcev1.ExternalArtifactList) []sourcev1.ExternalArtifact { return l.Items })
 
+	HelmRepositories  = kind(sourcev1.GroupVersion, sourcev1.HelmRepositoryKind, "helmrepositories", &sourcev1.HelmRepository{}, func(l *sourcev1.HelmRepositoryList) []sourcev1.HelmRepository { return l.Items })
+	HelmCharts        = kind(sourcev1.GroupVersion, sourcev1.HelmChartKind, "helmcharts", &sourcev1.HelmChart{}, func(l *sourcev1.HelmChartList) []sourcev1.HelmChart { return l.Items })
 	Releases          = kind(helmv2.GroupVersion, helmv2.HelmReleaseKind, "helmreleases", &helmv2.HelmRelease{}, func(l *helmv2.HelmReleaseList) []helmv2.HelmRelease { return l.Items })
 	ImageRepositories = kind(imagev1.GroupVersion, imagev1.ImageRepositoryKind, "imagerepositories", &imagev1.ImageRepository{},
 		func(l *imagev1.ImageRepositoryList) []imagev1.ImageRepository { return l.Items })

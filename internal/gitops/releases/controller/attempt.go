@@ -41,10 +41,7 @@ type attempt struct {
 	wanted decide.Wanted
 	stored []wire.Stored
 	drift  decide.Drift
-	found  []wire.Drift
 	forced bool
-	// failed is true if the last step failed; said is true for operations that the status describes.
-	failed bool
 }
 
 // attempt makes a release what its HelmRelease says.
@@ -173,7 +170,7 @@ func (a *attempt) resetFailures() {
 		s.ClearFailures()
 	}
 	s.LastAttemptedGeneration, s.LastAttemptedRevision, s.LastAttemptedRevisionDigest = a.obj.Generation, a.wanted.ChartVersion, a.chart.oci
-	s.LastAttemptedConfigDigest, s.LastAttemptedValuesChecksum = a.wanted.Config, ""
+	s.LastAttemptedConfigDigest, s.LastAttemptedValuesChecksum = a.wanted.Config, "" //nolint:staticcheck // an old Flux may have left one
 }
 
 // state returns what the next step depends on.

@@ -127,7 +127,7 @@ func (a *attempt) step(ctx context.Context, step decide.Step) error {
 	result, err := a.session.Do(ctx, call, input)
 	var limit *session.LimitError
 	if errors.As(err, &limit) {
-		result, err = &wire.Result{Stored: a.stored, Failure: &wire.Failure{Kind: wire.FailedChart, Message: limit.Error()}}, nil
+		result = &wire.Result{Stored: a.stored, Failure: &wire.Failure{Kind: wire.FailedChart, Message: limit.Error()}}
 		if err = a.start(ctx); err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func Start(ctx context.Context, find Finder, target *rest.Config) (*Session, err
 	s.process = p
 	go func() {
 		defer close(s.ended)
-		(&http2.Server{}).ServeConn(p.conn, &http2.ServeConnOpts{Context: ctx, Handler: s})
+		(&http2.Server{}).ServeConn(p.conn, &http2.ServeConnOpts{Context: ctx, Handler: s}) //nolint:staticcheck // what replaces it wants a listener, and this is one connection
 	}()
 	return s, nil
 }
