@@ -5,6 +5,7 @@ package giteatest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -226,6 +227,7 @@ func (s *Server) Do(t testing.TB, who, method, path string, in, out any) {
 }
 
 // send sends a request, and returns the status and text of its response.
+// Requests also clean up, when the context of the test has ended: the client has a timeout.
 func (s *Server) send(t testing.TB, method, path string, in, out any, authorize func(*http.Request)) (int, string) {
 	t.Helper()
 	var body io.Reader
@@ -236,7 +238,7 @@ func (s *Server) send(t testing.TB, method, path string, in, out any, authorize 
 		}
 		body = bytes.NewReader(text)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+"/api/v1"+path, body)
+	r, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, s.URL+"/api/v1"+path, body)
 	if err != nil {
 		t.Fatal(err)
 	}
