@@ -5,6 +5,6 @@
 // as k8s.io/kubernetes/pkg/generated/openapi describes all types of Kubernetes.
 //
 // That package has 3.8 MB of Go code. The API server needs a tenth of it, but its single function
-// keeps everything in the program. So definitions.json.gz has that tenth, compressed. "make
+// keeps everything in the program. So definitions.json has that tenth, one definition a line. "make
 // generate" writes it from the upstream package, and a test beside the generator compares the two.
 package schemas

@@ -4,8 +4,6 @@
 package schemas
 
 import (
-	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -17,19 +15,13 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// packed is definitions.json, compressed: uncompressed it would take 0.3 MB of the program.
-//
-//go:embed definitions.json.gz
-var packed []byte
+//go:embed definitions.json
+var definitions []byte
 
 // parsed are the definitions by name. References in them are names of definitions.
 var parsed = sync.OnceValue(func() map[string]spec.Schema {
 	schemas := map[string]spec.Schema{}
-	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
-	if err == nil {
-		err = json.NewDecoder(unpacked).Decode(&schemas)
-	}
-	if err != nil {
+	if err := json.Unmarshal(definitions, &schemas); err != nil {
 		panic(fmt.Sprintf("definitions.json, which is generated and part of the program: %v", err))
 	}
 	return schemas

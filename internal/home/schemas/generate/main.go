@@ -8,7 +8,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,18 +54,7 @@ func write(args []string) error {
 	if err != nil {
 		return err
 	}
-	var packed bytes.Buffer
-	zipped, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err == nil {
-		_, err = zipped.Write(text)
-	}
-	if err == nil {
-		err = zipped.Close()
-	}
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(args[0], packed.Bytes(), 0o644) //nolint:gosec // anybody may read it
+	return os.WriteFile(args[0], text, 0o644) //nolint:gosec // anybody may read it
 }
 
 // byName returns a reference with a definition's name.
