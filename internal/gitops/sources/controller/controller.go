@@ -40,7 +40,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	o := r.kind.new()
 	err := r.fresh.Get(ctx, req.NamespacedName, o)
 	if apierrors.IsNotFound(err) {
-		r.memories.forget(req.NamespacedName)
+		r.memories.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *reconciler) lookAside(o Object, fresh bool) {
 		r.Observe(observed(r.kind, o, out, began))
 	}
 	name := client.ObjectKeyFromObject(o)
-	r.memories.having(name, o.GetUID(), func(m *memory) { m.end(out) })
+	r.memories.Having(name, o.GetUID(), func(m *memory) { m.end(out) })
 	if out.made != nil && out.found.Upstream != "" && r.kind.spreads {
 		r.tell(out.found.Upstream, name)
 	}
@@ -118,7 +118,7 @@ func (r *reconciler) wake(name types.NamespacedName) {
 func (r *reconciler) record(ctx context.Context, o Object) error {
 	name := client.ObjectKeyFromObject(o)
 	var out *outcome
-	r.memories.having(name, o.GetUID(), func(m *memory) { out = m.outcome })
+	r.memories.Having(name, o.GetUID(), func(m *memory) { out = m.outcome })
 	if out == nil {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (r *reconciler) record(ctx context.Context, o Object) error {
 		}
 		r.announce(o, before, out)
 	}
-	r.memories.having(name, o.GetUID(), func(m *memory) {
+	r.memories.Having(name, o.GetUID(), func(m *memory) {
 		if m.outcome == out {
 			m.outcome = nil
 		}
@@ -156,7 +156,7 @@ func (r *reconciler) patch(ctx context.Context, o, before Object) error {
 // showProgress shows a slow look in the status, unless the object is already current.
 func (r *reconciler) showProgress(ctx context.Context, o Object, v view) error {
 	var since time.Time
-	r.memories.having(client.ObjectKeyFromObject(o), o.GetUID(), func(m *memory) { since = m.began })
+	r.memories.Having(client.ObjectKeyFromObject(o), o.GetUID(), func(m *memory) { since = m.began })
 	if r.now().Sub(since) < showProgressAfter || *v.artifact != nil && *v.generation == o.GetGeneration() {
 		return nil
 	}

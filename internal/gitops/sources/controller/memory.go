@@ -5,17 +5,16 @@ package controller
 
 import (
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/yuba-dev/yuba/internal/gitops/sources/decide"
+	"github.com/yuba-dev/yuba/internal/objects/knowledge"
 )
 
 // memory is the knowledge of this process about one source besides its object.
 type memory struct {
-	uid types.UID
 	// looking is true while a look runs, began is its start.
 	looking bool
 	began   time.Time
@@ -37,62 +36,27 @@ type memory struct {
 }
 
 // memories are those of all sources of a kind.
-type memories struct {
-	mu sync.Mutex
-	of map[types.NamespacedName]*memory
-}
+type memories struct{ knowledge.Of[memory] }
 
-// with calls f with the memory of a source; a new object of the same name has a new one.
+// with calls f with the memory of an object; a new object of the same name has a new one.
 func (m *memories) with(name types.NamespacedName, uid types.UID, f func(*memory)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.of == nil {
-		m.of = map[types.NamespacedName]*memory{}
-	}
-	mem := m.of[name]
-	if mem == nil || mem.uid != uid {
-		mem = &memory{uid: uid, jitter: 2*rand.Float64() - 1}
-		m.of[name] = mem
-	}
-	f(mem)
-}
-
-// having calls f with the memory of a source, if it exists.
-func (m *memories) having(name types.NamespacedName, uid types.UID, f func(*memory)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if mem := m.of[name]; mem != nil && mem.uid == uid {
-		f(mem)
-	}
-}
-
-func (m *memories) forget(name types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.of, name)
+	m.With(name, uid, func() memory { return memory{jitter: 2*rand.Float64() - 1} }, f)
 }
 
 // tell marks the other sources of an upstream, and returns them.
-func (m *memories) tell(upstream string, but types.NamespacedName) []types.NamespacedName {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var told []types.NamespacedName
-	for name, mem := range m.of {
+func (m *memories) tell(upstream string, but types.NamespacedName) (told []types.NamespacedName) {
+	m.Each(func(name types.NamespacedName, mem *memory) {
 		if mem.upstream == upstream && name != but && !mem.news {
 			mem.news = true
 			told = append(told, name)
 		}
-	}
+	})
 	return told
 }
 
 // mark records that a source needs a look.
 func (m *memories) mark(name types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if mem := m.of[name]; mem != nil {
-		mem.news = true
-	}
+	m.Having(name, "", func(mem *memory) { mem.news = true })
 }
 
 // facts returns the facts for the decision when to look.

@@ -171,8 +171,8 @@ func TestOneThatWasMadeAnewIsAnotherSource(t *testing.T) {
 		}
 		mem.failures = 1
 	})
-	m.having(name, "1", func(*memory) { t.Error("the old one is still known") })
-	m.having(name, "2", func(mem *memory) {
+	m.Having(name, "1", func(*memory) { t.Error("the old one is still known") })
+	m.Having(name, "2", func(mem *memory) {
 		if mem.failures != 1 {
 			t.Error("it forgot")
 		}

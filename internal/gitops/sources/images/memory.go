@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sources "github.com/yuba-dev/yuba/internal/gitops/sources/decide"
+	"github.com/yuba-dev/yuba/internal/objects/knowledge"
 )
 
 // memory is the knowledge of this process about one object besides the object.
 type memory struct {
-	uid types.UID
 	// working is true while work runs, began is its start.
 	working bool
 	began   time.Time
@@ -37,39 +37,16 @@ type memory struct {
 }
 
 // memories are those of all objects of a kind.
-type memories struct {
-	mu sync.Mutex
-	of map[types.NamespacedName]*memory
-}
+type memories struct{ knowledge.Of[memory] }
 
 // with calls f with the memory of an object; a new object of the same name has a new one.
 func (m *memories) with(name types.NamespacedName, uid types.UID, f func(*memory)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.of == nil {
-		m.of = map[types.NamespacedName]*memory{}
-	}
-	mem := m.of[name]
-	if mem == nil || mem.uid != uid {
-		mem = &memory{uid: uid, jitter: 2*rand.Float64() - 1}
-		m.of[name] = mem
-	}
-	f(mem)
-}
-
-func (m *memories) forget(name types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.of, name)
+	m.With(name, uid, func() memory { return memory{jitter: 2*rand.Float64() - 1} }, f)
 }
 
 // mark records that an object must work again.
 func (m *memories) mark(name types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if mem := m.of[name]; mem != nil {
-		mem.news = true
-	}
+	m.Having(name, "", func(mem *memory) { mem.news = true })
 }
 
 // facts returns the facts for the decision when to work.

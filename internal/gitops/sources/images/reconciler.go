@@ -91,7 +91,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	o := r.purpose.new()
 	err := r.fresh.Get(ctx, req.NamespacedName, o)
 	if apierrors.IsNotFound(err) {
-		r.memories.forget(req.NamespacedName)
+		r.memories.Forget(req.NamespacedName)
 		r.purpose.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}

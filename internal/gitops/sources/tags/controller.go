@@ -29,7 +29,7 @@ func (p *Publisher) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	o := &yubav1.ModuleSource{}
 	err := p.fresh.Get(ctx, req.NamespacedName, o)
 	if apierrors.IsNotFound(err) {
-		p.memories.forget(req.NamespacedName)
+		p.memories.Forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if err != nil {

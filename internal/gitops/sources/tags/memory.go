@@ -6,7 +6,6 @@ package tags
 import (
 	"maps"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -15,6 +14,7 @@ import (
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	sources "github.com/yuba-dev/yuba/internal/gitops/sources/decide"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/tags/decide"
+	"github.com/yuba-dev/yuba/internal/objects/knowledge"
 )
 
 // verdicts are the results of attempts to publish tags.
@@ -22,7 +22,6 @@ type verdicts map[decide.Key]decide.Verdict
 
 // memory is the knowledge of this process about one object besides the object.
 type memory struct {
-	uid types.UID
 	// looking is true while a look runs, began is its start.
 	looking bool
 	began   time.Time
@@ -45,53 +44,28 @@ type memory struct {
 }
 
 // memories are those of all objects.
-type memories struct {
-	mu sync.Mutex
-	of map[types.NamespacedName]*memory
-}
+type memories struct{ knowledge.Of[memory] }
 
 // with calls f with the memory of an object; a new object of the same name has a new one.
 func (m *memories) with(name types.NamespacedName, uid types.UID, f func(*memory)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.of == nil {
-		m.of = map[types.NamespacedName]*memory{}
-	}
-	mem := m.of[name]
-	if mem == nil || mem.uid != uid {
-		mem = &memory{uid: uid, jitter: 2*rand.Float64() - 1}
-		m.of[name] = mem
-	}
-	f(mem)
-}
-
-func (m *memories) forget(name types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.of, name)
+	m.With(name, uid, func() memory { return memory{jitter: 2*rand.Float64() - 1} }, f)
 }
 
 // tell marks the objects of a repository, and returns them.
 func (m *memories) tell(upstream string) (told []types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for name, mem := range m.of {
+	m.Each(func(name types.NamespacedName, mem *memory) {
 		// The news of an object's own look are in its result.
 		if mem.upstream == upstream && !mem.news && !mem.looking {
 			mem.news = true
 			told = append(told, name)
 		}
-	}
+	})
 	return told
 }
 
 // mark records that an object needs a look that tries refused tags again: a Secret changed.
 func (m *memories) mark(name types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if mem := m.of[name]; mem != nil {
-		mem.news, mem.verdicts = true, nil
-	}
+	m.Having(name, "", func(mem *memory) { mem.news, mem.verdicts = true, nil })
 }
 
 // facts returns the facts for the decision when to look.
