@@ -71,7 +71,7 @@ func (w *browser) enter(tab context.Context) error {
 func (w *browser) paint(tab context.Context, path string) (first, whole time.Duration, err error) {
 	var ms []float64
 	wait := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
-	err = chromedp.Run(tab, chromedp.Navigate(w.base+path), chromedp.WaitVisible("h1"), chromedp.Evaluate(`new Promise((resolve) => {
+	err = chromedp.Run(tab, chromedp.Navigate(w.base+path), chromedp.WaitVisible("h1", chromedp.ByQuery), chromedp.Evaluate(`new Promise((resolve) => {
 		new PerformanceObserver((list) => {
 			const first = list.getEntriesByName("first-contentful-paint")[0];
 			if (first) resolve([first.startTime, performance.getEntriesByType("navigation")[0].loadEventEnd]);
