@@ -102,7 +102,7 @@ func (b *bench) measureRules(ctx context.Context, document *facts.Document) erro
 		var input *rego.Input
 		times, cpu, err := timed(b.programs, judgements, func() error {
 			if sent || input == nil {
-				text, err := document.Text()
+				text, err := json.Marshal(document)
 				if err != nil {
 					return err
 				}

@@ -186,7 +186,7 @@ func inputOf(f *facts.Document) input {
 			return input{err: fmt.Errorf("read the plan: %w", err)}
 		}
 	}
-	text, err := f.Text()
+	text, err := json.Marshal(f)
 	if err != nil {
 		return input{err: fmt.Errorf("write the facts: %w", err)}
 	}
