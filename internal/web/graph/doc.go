@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package graph shows how everything hangs together: sources, Kustomizations, stacks, what stacks
-// give each other, and tenants.
+// give each other, tenants, and the applications that stacks are made for.
 //
 // Nouns:
 //

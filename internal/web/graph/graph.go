@@ -81,7 +81,7 @@ func (p pages) show(r *site.Request) (*site.Page, error) {
 		Parts: []site.Part{{ID: "graph-bar", View: "graph-bar", Data: d}, {ID: "graph-picture", View: "graph-picture", Data: d},
 			{ID: "graph-table", View: "graph-table", Data: d}},
 		Topics: p.objects.Topics(r.Context(), watched.Stacks, watched.Kustomizations, watched.GitRepositories, watched.OCIRepositories, watched.Buckets,
-			watched.ExternalArtifacts, watched.Tenants)}
+			watched.ExternalArtifacts, watched.Tenants, watched.ApplicationDefinitions)}
 	if f := d.Focus(); f != nil {
 		page.Title, page.Trail = "Graph of "+f.Key(), []site.Link{{Text: "Graph", Address: Section}}
 		if f.Kind == Stack {
@@ -170,7 +170,12 @@ func (p pages) read(r *site.Request) (o Objects, missing []string, err error) {
 	if err != nil {
 		return o, nil, err
 	}
-	o.Stacks, o.Kustomizations, o.Tenants = stacks.Items, kustomizations.Items, tenants.Items
+	// Without the right to definitions, applications have no links.
+	definitions, err := watched.List(r, p.objects, watched.ApplicationDefinitions)
+	if err != nil {
+		return o, nil, err
+	}
+	o.Stacks, o.Kustomizations, o.Tenants, o.Definitions = stacks.Items, kustomizations.Items, tenants.Items, definitions.Items
 	if stacks.Missing != "" {
 		missing = append(missing, stacks.Missing)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/web/standing"
@@ -36,11 +37,13 @@ func sample() Objects {
 	app := &infrav1.Terraform{ObjectMeta: at("acme", "app")}
 	app.OwnerReferences = []metav1.OwnerReference{{APIVersion: tenantv1.GroupVersion.String(), Kind: tenantv1.TenantKind, Name: "acme-web"}}
 	app.Spec.DependsOn = []meta.NamespacedObjectReference{{Namespace: "prod", Name: "cluster"}, {Name: "gone"}}
+	app.Labels = map[string]string{appv1.LabelKind: "Bucket", appv1.LabelName: "photos"}
 	infra := &kustomizev1.Kustomization{ObjectMeta: at("prod", "infra")}
 	infra.Spec.SourceRef = kustomizev1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "repo"}
 	return Objects{Stacks: []*infrav1.Terraform{app, cluster, base}, Kustomizations: []*kustomizev1.Kustomization{infra},
-		Sources: []SourceObject{{Object: &metav1.ObjectMeta{Namespace: "prod", Name: "repo"}, Type: "GitRepository", State: standing.Ready}},
-		Tenants: []*tenantv1.Tenant{{ObjectMeta: at("acme", "acme-web")}}}
+		Sources:     []SourceObject{{Object: &metav1.ObjectMeta{Namespace: "prod", Name: "repo"}, Type: "GitRepository", State: standing.Ready}},
+		Tenants:     []*tenantv1.Tenant{{ObjectMeta: at("acme", "acme-web")}},
+		Definitions: []*appv1.ApplicationDefinition{{Spec: appv1.ApplicationDefinitionSpec{Application: appv1.Application{Kind: "Bucket", Plural: "buckets"}}}}}
 }
 
 func arrows(edges []Edge) string {
@@ -60,6 +63,7 @@ func TestModel(t *testing.T) {
 	want := `GitRepository:prod/repo -> Kustomization:prod/infra source
 GitRepository:prod/repo -> Terraform:prod/base source
 Kustomization:prod/infra -> Terraform:prod/base applies
+Terraform:acme/app -> Bucket:acme/photos made for the application
 Terraform:acme/app -> Tenant:acme/acme-web part of the tenant
 Terraform:acme/gone .> Terraform:acme/app dependsOn
 Terraform:prod/base -> contract:prod/base:vpc publishes
@@ -69,6 +73,9 @@ contract:prod/base:vpc -> Terraform:prod/cluster consumes 1.x
 outputs:prod/base:base-outputs -> Terraform:prod/cluster reads`
 	if got := arrows(m.Edges); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	if a := m.Nodes["Bucket:acme/photos"]; a.Address != "/applications/buckets/acme/photos" || a.Kind != Application {
+		t.Errorf("the application is %+v", a)
 	}
 	if s := m.Nodes["Terraform:acme/gone"].State; s != standing.Missing {
 		t.Errorf("a stack that does not exist is %s", s)
@@ -90,7 +97,7 @@ func TestShow(t *testing.T) {
 		return strings.Join(list, " ")
 	}
 	for query, want := range map[string]string{
-		"":                                       "GitRepository:prod/repo Kustomization:prod/infra Terraform:acme/app Terraform:acme/gone Terraform:prod/base Terraform:prod/cluster contract:prod/base:vpc outputs:prod/base:base-outputs Tenant:acme/acme-web",
+		"":                                       "GitRepository:prod/repo Kustomization:prod/infra Terraform:acme/app Terraform:acme/gone Terraform:prod/base Terraform:prod/cluster contract:prod/base:vpc outputs:prod/base:base-outputs Tenant:acme/acme-web Bucket:acme/photos",
 		"q=kind:stack":                           "Terraform:acme/app Terraform:acme/gone Terraform:prod/base Terraform:prod/cluster",
 		"q=kind:stack+team:net":                  "Terraform:prod/base",
 		"q=kind:stack+tier:base":                 "Terraform:prod/base",
@@ -98,9 +105,9 @@ func TestShow(t *testing.T) {
 		"q=CLUSTER":                              "Terraform:prod/cluster",
 		"q=nothing":                              "",
 		"focus=prod/cluster&levels=1":            "Terraform:acme/app Terraform:prod/cluster contract:prod/base:vpc outputs:prod/base:base-outputs",
-		"focus=prod/cluster":                     "Terraform:acme/app Terraform:prod/base Terraform:prod/cluster contract:prod/base:vpc outputs:prod/base:base-outputs Tenant:acme/acme-web",
+		"focus=prod/cluster":                     "Terraform:acme/app Terraform:prod/base Terraform:prod/cluster contract:prod/base:vpc outputs:prod/base:base-outputs Tenant:acme/acme-web Bucket:acme/photos",
 		"focus=Tenant:acme/acme-web&levels=1":    "Terraform:acme/app Tenant:acme/acme-web",
-		"group=namespace":                        "group:source:prod group:kustomization:prod group:stack:acme group:stack:prod group:contract:prod group:outputs:prod group:tenant:acme",
+		"group=namespace":                        "group:source:prod group:kustomization:prod group:stack:acme group:stack:prod group:contract:prod group:outputs:prod group:tenant:acme group:application:acme",
 		"group=namespace&open=acme&q=kind:stack": "group:stack:prod Terraform:acme/app Terraform:acme/gone",
 		"group=team&q=kind:stack":                "group:stack:net Terraform:acme/app Terraform:acme/gone Terraform:prod/cluster",
 	} {

@@ -11,6 +11,7 @@ import (
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/contracts/impact"
@@ -29,6 +30,7 @@ const (
 	Contract      Kind = "contract"
 	Outputs       Kind = "outputs"
 	Tenant        Kind = "tenant"
+	Application   Kind = "application"
 	// Group stands for many nodes.
 	Group Kind = "group"
 )
@@ -74,6 +76,8 @@ type Objects struct {
 	Kustomizations []*kustomizev1.Kustomization
 	Sources        []SourceObject
 	Tenants        []*tenantv1.Tenant
+	// Definitions tell the addresses of the applications that stacks are made for.
+	Definitions []*appv1.ApplicationDefinition
 }
 
 // SourceObject is a source of any kind.
@@ -108,6 +112,10 @@ func ModelOf(o Objects) *Model {
 		tenants[t.Namespace+"/"+t.Name] = m.add(&Node{ID: id(tenantv1.TenantKind, t.Namespace, t.Name), Kind: Tenant, Type: tenantv1.TenantKind,
 			Namespace: t.Namespace, Name: t.Name, State: state, Says: says, Labels: t.Labels, Address: site.Path("tenants", t.Namespace, t.Name)})
 	}
+	plurals := map[string]string{}
+	for _, d := range o.Definitions {
+		plurals[d.Spec.Application.Kind] = d.Spec.Application.Plural
+	}
 	for _, t := range o.Stacks {
 		n := m.add(&Node{ID: id("Terraform", t.Namespace, t.Name), Kind: Stack, Type: "Terraform", Namespace: t.Namespace, Name: t.Name, State: standing.Of(t),
 			Says: standing.Sentence(t), Labels: t.Labels, Address: site.Path("stacks", t.Namespace, t.Name)})
@@ -118,6 +126,7 @@ func ModelOf(o Objects) *Model {
 		if owner := tenants[standing.TenantOf(t)]; owner != nil {
 			m.edge(n.ID, owner.ID, "part of the tenant", false)
 		}
+		m.madeFor(n, plurals)
 	}
 	m.exchange(o.Stacks)
 	slices.SortFunc(m.Edges, func(a, b Edge) int {
@@ -125,6 +134,19 @@ func ModelOf(o Objects) *Model {
 	})
 	m.Edges = slices.Compact(m.Edges)
 	return m
+}
+
+// madeFor adds the instance of an application kind that a stack is made for. It stands as its stack does.
+func (m *Model) madeFor(n *Node, plurals map[string]string) {
+	kind, name := n.Labels[appv1.LabelKind], n.Labels[appv1.LabelName]
+	if kind == "" || name == "" {
+		return
+	}
+	application := &Node{ID: id(kind, n.Namespace, name), Kind: Application, Type: kind, Namespace: n.Namespace, Name: name, State: n.State, Says: n.Says}
+	if plural := plurals[kind]; plural != "" {
+		application.Address = site.Path("applications", plural, n.Namespace, name)
+	}
+	m.edge(n.ID, m.add(application).ID, "made for the application", false)
 }
 
 // exchange adds what stacks give each other.

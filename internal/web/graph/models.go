@@ -64,5 +64,8 @@ func (m *models) print(o Objects) uint64 {
 	for _, t := range o.Tenants {
 		add(t)
 	}
+	for _, d := range o.Definitions {
+		add(d)
+	}
 	return h.Sum64()
 }

@@ -183,6 +183,8 @@ func outline(k Kind) string {
 		return fmt.Sprintf("M0 0H%dL%d 10V%dH0Z", w-10, w, h)
 	case Tenant:
 		return fmt.Sprintf("M8 0H%dL%d 8V%dL%d %dH8L0 %dV8Z", w-8, w, h-8, w-8, h, h-8)
+	case Application:
+		return fmt.Sprintf("M0 0H%dL%d %dH10Z", w, w-10, h)
 	case Group:
 		return fmt.Sprintf("M0 0H%dV%dH0ZM4 %dV%dH%dV4H%dV%dZ", w-4, h-4, h-4, h, w, w-4, h-4)
 	}

@@ -274,7 +274,7 @@ func (m *Model) between(nodes map[string]*Node, of map[string]string) []Edge {
 	return edges
 }
 
-var kinds = []Kind{Source, Kustomization, Stack, Contract, Outputs, Tenant}
+var kinds = []Kind{Source, Kustomization, Stack, Contract, Outputs, Tenant, Application}
 
 // inOrder sorts nodes by the flow of changes, and by name.
 func inOrder(a, b *Node) int {
