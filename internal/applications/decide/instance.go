@@ -90,10 +90,10 @@ var rules = []rule{
 	// Others keep an instance that Yuba has released, or never kept.
 	{func(f *Facts) bool { return f.Deleting && !f.Kept }, says(Rest, deleting, "Other finalizers keep the object.")},
 	// Its object is gone, so nothing of it is left.
-	{func(f *Facts) bool { return f.Deleting && f.Object == nil }, says(Release, deleting, "What it made is gone.")},
+	{func(f *Facts) bool { return f.Deleting && f.Object == nil }, says(Release, deleting, "Its resources are gone.")},
 	// The user wants to leave what exists. A deletion that has begun must learn it, too.
-	{func(f *Facts) bool { return f.Deleting && f.Abandon && f.Object.Destroys }, says(Spare, deleting, "What it made stays.")},
-	{func(f *Facts) bool { return f.Deleting && !f.Object.Deleting }, says(Delete, deleting, "What it made is being destroyed.")},
+	{func(f *Facts) bool { return f.Deleting && f.Abandon && f.Object.Destroys }, says(Spare, deleting, "Its resources are kept.")},
+	{func(f *Facts) bool { return f.Deleting && !f.Object.Deleting }, says(Delete, deleting, "Its resources are being destroyed.")},
 	// Its resources are destroyed first, and the object says how far that is.
 	{func(f *Facts) bool { return f.Deleting }, func(f *Facts) Decision { return Decision{Rest, leaving(f.Object, f.Approve)} }},
 	// Nothing of another owner is touched.
@@ -169,7 +169,7 @@ func leaving(o *Object, approve string) Standing {
 	case o.Ready == "False" && o.Message != "":
 		return deleting("The deletion is blocked: " + o.Message)
 	}
-	return deleting("What it made is being destroyed.")
+	return deleting("Its resources are being destroyed.")
 }
 
 func orElse(text, other string) string {

@@ -49,14 +49,14 @@ func TestDecide(t *testing.T) {
 		"no helm controller: wait for it":             {facts: decide.Facts{Missing: "no HelmRelease"}, verb: decide.Rest, phase: "Pending", reason: "BackendMissing", message: "no HelmRelease"},
 		"the object was deleted by somebody: create it again later": {facts: decide.Facts{Kept: true, Object: object(func(o *decide.Object) { o.Deleting = true })},
 			verb: decide.Rest, phase: "Progressing", reason: "Progressing", message: "Somebody deleted the object behind it. It is created again once that is gone."},
-		"a deleted instance: delete its object": {facts: decide.Facts{Deleting: true, Kept: true, Object: object(nothing)}, verb: decide.Delete, phase: "Deleting", reason: "Deleting", message: "What it made is being destroyed."},
+		"a deleted instance: delete its object": {facts: decide.Facts{Deleting: true, Kept: true, Object: object(nothing)}, verb: decide.Delete, phase: "Deleting", reason: "Deleting", message: "Its resources are being destroyed."},
 		"a deleted instance whose definition is invalid: delete its object all the same": {facts: decide.Facts{Deleting: true, Kept: true, Definition: "gone", Object: object(nothing)},
-			verb: decide.Delete, phase: "Deleting", reason: "Deleting", message: "What it made is being destroyed."},
+			verb: decide.Delete, phase: "Deleting", reason: "Deleting", message: "Its resources are being destroyed."},
 		"the destroy failed: say why, and wait": {facts: decide.Facts{Deleting: true, Kept: true, Object: object(func(o *decide.Object) { o.Deleting, o.Ready, o.Message = true, "False", "bucket not empty" })},
 			verb: decide.Rest, phase: "Deleting", reason: "Deleting", message: "The deletion is blocked: bucket not empty"},
 		"an abandoned instance: tell the object": {facts: decide.Facts{Deleting: true, Kept: true, Abandon: true, Object: object(func(o *decide.Object) { o.Deleting = true })},
-			verb: decide.Spare, phase: "Deleting", reason: "Deleting", message: "What it made stays."},
-		"the object is gone: release":    {facts: decide.Facts{Deleting: true, Kept: true}, verb: decide.Release, phase: "Deleting", reason: "Deleting", message: "What it made is gone."},
+			verb: decide.Spare, phase: "Deleting", reason: "Deleting", message: "Its resources are kept."},
+		"the object is gone: release":    {facts: decide.Facts{Deleting: true, Kept: true}, verb: decide.Release, phase: "Deleting", reason: "Deleting", message: "Its resources are gone."},
 		"others keep a deleted instance": {facts: decide.Facts{Deleting: true}, verb: decide.Rest, phase: "Deleting", reason: "Deleting", message: "Other finalizers keep the object."},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -54,7 +54,7 @@ func Kind(d *definition.Definition) (*apiextensionsv1.CustomResourceDefinition, 
 func schemaOf(d *definition.Definition) *apiextensionsv1.JSONSchemaProps {
 	spec := *d.Schema.Spec.DeepCopy()
 	if spec.Description == "" {
-		spec.Description = "What you want."
+		spec.Description = "The desired state."
 	}
 	root := &apiextensionsv1.JSONSchemaProps{
 		Type: "object", Description: describe(d),

@@ -30,7 +30,7 @@ func statusSchema() props {
 		"lastTransitionTime": {Type: "string", Format: "date-time", Description: "When the status of the condition last changed."},
 		"observedGeneration": {Type: "integer", Format: "int64", Description: "The generation of the object that the condition is about."},
 	}, "type", "status", "reason", "message", "lastTransitionTime")
-	return object("What is there. The server writes it.", map[string]props{
+	return object("The observed state. The server writes it.", map[string]props{
 		"observedGeneration": {Type: "integer", Format: "int64", Description: "The generation of the object that the status describes."},
 		"conditions": {Type: "array", Description: "The conditions: Ready; Reconciling and Stalled only while True.",
 			Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &condition}, XListType: ptr.To("map"), XListMapKeys: []string{"type"}},
