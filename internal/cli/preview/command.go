@@ -24,7 +24,7 @@ type options struct {
 	commit, base string
 	// pushed is the branch that is pushed to, in place of the current one.
 	pushed string
-	out          *ui.Output
+	out    *ui.Output
 }
 
 // NewCommand is "yuba preview".

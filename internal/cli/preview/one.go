@@ -52,7 +52,7 @@ func (o *options) one(cmd *cobra.Command, s *session.Session) (worst, error) {
 		return worst{}, err
 	}
 	defer func() { err = errors.Join(err, packed.Close(), os.Remove(packed.Name())) }()
-	s.News("Planning %s with %s. Nothing is applied.", key, dir)
+	s.News("Planning %s with the directory %q. Nothing is applied.", key, dir)
 	view, log := oneView{}, &logShown{session: s, key: key}
 	calls := trials.Previews(s, key, content.PreviewRequest{Detailed: true}, packed)
 	start := calls.Start
@@ -189,7 +189,7 @@ func rootOf(dir, spec string) (string, error) {
 		return "", err
 	}
 	if root, found := strings.CutSuffix(full, string(filepath.Separator)+filepath.FromSlash(below)); found {
-		return root + string(filepath.Separator), nil
+		return filepath.Clean(root + string(filepath.Separator)), nil
 	}
 	return "", fmt.Errorf("the stack's root module is in %q of its source (spec.path), and %s neither has that directory nor is it. Name the source's root, or that directory", below, dir)
 }

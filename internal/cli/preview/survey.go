@@ -202,7 +202,7 @@ func (v *surveyor) after(ctx context.Context, ignore string) (*worktree.Source, 
 func (v *surveyor) before(ctx context.Context, f *followed, ignore string) (*worktree.Source, error) {
 	commit := cmp.Or(v.base, f.commit)
 	if v.clone.Has(ctx, commit) {
-		if v.base == "" && !v.clone.Contains(ctx, cmp.Or(v.commit, "HEAD"), commit) {
+		if v.clone.Has(ctx, f.commit) && !v.clone.Contains(ctx, cmp.Or(v.commit, "HEAD"), f.commit) {
 			v.session.News("Warning: what is planned does not contain %s, which %s/%s has: the plans undo its changes. Merge or rebase first.",
 				f.revision, f.repository.Namespace, f.repository.Name)
 		}
@@ -317,4 +317,3 @@ func worstOf(all []content.Try) (w worst) {
 	}
 	return w
 }
-

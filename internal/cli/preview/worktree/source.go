@@ -111,7 +111,7 @@ func ReadTree(ctx context.Context, packed io.ReadSeeker) (discover.Tree, error) 
 		return discover.Tree{}, err
 	}
 	x, err := archive.ReadIndex(ctx, packed, archive.Limits{}.WithDefaults(), "", archive.IndexOptions{MaxFiles: maxFiles, MaxKept: maxKept,
-		Keep: module.IsConfigFile})
+		Keep: module.IsConfigFile, Mark: func([]byte) uint8 { return 0 }})
 	if err != nil {
 		return discover.Tree{}, fmt.Errorf("read the tree: %w", err)
 	}
