@@ -12,7 +12,7 @@ import (
 
 // reportOf is a survey as a comment shows it.
 func reportOf(v *surveyView, marker, environment, commit, link string) comment.Report {
-	r := comment.Report{Marker: marker, Environment: environment, Commit: commit, Link: link}
+	r := comment.Report{Marker: marker, Environment: environment, Commit: commit, Link: link, Deaf: true}
 	for i := range v.Stacks {
 		r.Stacks = append(r.Stacks, stackReport(&v.Stacks[i]))
 	}

@@ -189,12 +189,6 @@ func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error)
 
 func short(commit string) string { return commit[:min(len(commit), 12)] }
 
-// Changed lists the files that differ between two commits.
-func (r *Repository) Changed(ctx context.Context, from, to string) ([]string, error) {
-	out, err := r.run(ctx, nil, "diff", "--name-only", "--no-renames", "-z", from, to)
-	return split(out), err
-}
-
 func split(out string) []string {
 	return slices.DeleteFunc(strings.Split(out, "\x00"), func(s string) bool { return s == "" })
 }
