@@ -142,5 +142,11 @@ func TestWorkflowsAreYAML(t *testing.T) {
 		if !strings.Contains(string(text), " ci --impact") {
 			t.Errorf("%s does not call yuba ci", name)
 		}
+		if name == "github" {
+			page, err := os.ReadFile("../../../docs/how-to/plans-in-ci.md")
+			if err != nil || !strings.Contains(string(page), "```yaml\n"+string(text)+"```") {
+				t.Errorf("docs/how-to/plans-in-ci.md does not have this job: %v\n%s", err, text)
+			}
+		}
 	}
 }

@@ -126,8 +126,7 @@ func (v *surveyor) run(ctx context.Context, w *world) error {
 	addresses := v.clone.Addresses(ctx)
 	clone := ofClone(addresses, w.repositories)
 	if len(clone) == 0 {
-		shown := strings.Join(addresses, ", ")
-		return ui.Exitf(ui.ExitNotFound, "no GitRepository has an address of this clone (%s). List the GitRepositories:\n    yuba get sources git -A", cmp.Or(shown, "it has no remote"))
+		return ui.Exitf(ui.ExitNotFound, "no GitRepository has an address of this clone: %s. List the GitRepositories:\n    yuba get sources git -A", strings.Join(addresses, ", "))
 	}
 	target, err := chooseTarget(v.target, cmp.Or(v.pushed, v.clone.Branch(ctx)), v.clone.DefaultBranch(ctx), clone)
 	if err != nil {

@@ -126,7 +126,8 @@ func (r *Repository) ask(ctx context.Context, args ...string) string {
 	return strings.TrimRight(out, "\n")
 }
 
-// Addresses are those of the remotes, as they are configured and as git rewrites them.
+// Addresses are those of the remotes, as they are configured and as git rewrites them, and the
+// directory itself: a GitRepository can follow it on the same machine.
 func (r *Repository) Addresses(ctx context.Context) []string {
 	texts := strings.Fields(r.ask(ctx, "config", "--get-regexp", `^remote\..*\.(url|pushurl)$`))
 	for line := range strings.Lines(r.ask(ctx, "remote", "-v")) {
@@ -134,6 +135,7 @@ func (r *Repository) Addresses(ctx context.Context) []string {
 		url, _, _ := strings.Cut(rest, " (")
 		texts = append(texts, url)
 	}
+	texts = append(texts, filepath.ToSlash(r.Root))
 	var out []string
 	for _, text := range texts {
 		if address, ok := Address(text); ok && !slices.Contains(out, address) {

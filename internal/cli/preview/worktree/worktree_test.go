@@ -133,7 +133,7 @@ func TestCommitsAndBranches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Addresses(ctx); !slices.Contains(got, "example.com/acme/infra") || !slices.Contains(got, "mirror.example.com/acme/infra") || len(got) != 2 {
+	if got := r.Addresses(ctx); !slices.Contains(got, "example.com/acme/infra") || !slices.Contains(got, "mirror.example.com/acme/infra") || !slices.Contains(got, r.Root) || len(got) != 3 {
 		t.Errorf("addresses: %q", got)
 	}
 	base, err := r.MergeBase(ctx, "feature", "main")
