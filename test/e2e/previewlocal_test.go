@@ -273,10 +273,10 @@ func TestAJobPlansAPullRequest(t *testing.T) {
 	c.Git(t, "checkout", "--quiet", ".")
 	commit(map[string]string{"net/main.tf": "output \"vpc\" { value = \"gone\" }\n", "lone/main.tf": "output \"lone\" { value = nope.y }\n"})
 	out, news, code = y.run(t, job...)
-	if code != 4 || !containsAll(out, "::error file=lone/main.tf,line=1,title=Reference to undeclared resource::", "::error file=net/main.tf,title=Policy Policy/safe no-destroy::") {
+	if code != 4 || !containsAll(out, "::error file=lone/main.tf,line=1,title=Reference to undeclared resource::", "::error file=net/main.tf,title=Policy Policy/"+ns+"/safe no-destroy::") {
 		t.Errorf("exit code %d:\n%s\n%s", code, out, news)
 	}
-	if text := commented(); !containsAll(text, "2 stacks: 1 failed, 1 refused by policy", "no-destroy", "lone/main.tf") {
+	if text := commented(); !containsAll(text, "2 stacks: 1 failed, 1 refused by policy, 1 to destroy**", "no-destroy: terraform_data.vpc", "lone/main.tf") {
 		t.Errorf("the comment is not edited:\n%s", text)
 	}
 	commit(map[string]string{"lone/main.tf": "output \"lone\" { value = 7 }\n"})

@@ -43,7 +43,7 @@ func example() *surveyView {
 	waits.Outcome, waits.Needs = "", []speculative.Need{{Stack: "t/net", Input: "output id"}}
 	fine := one("fine", "fine/e.tf")
 	return &surveyView{Stacks: []surveyed{failed, broken, refused, before, waits, fine},
-		Skipped: []skipped{{"flux/prod", "it follows the branch prod", []string{"t/prod"}}}, Reached: []reached{{"t/app", 1, "runs", []string{"Secret x: y changes"}}}}
+		Skipped: []skipped{{"flux/modules", "it has submodules", []string{"t/prod"}, false}, {"flux/prod", "it follows the branch prod", []string{"t/other"}, true}}, Reached: []reached{{"t/app", 1, "runs", []string{"Secret x: y changes"}}}}
 }
 
 func TestWorkflowCommands(t *testing.T) {
@@ -98,11 +98,14 @@ func TestTheComment(t *testing.T) {
 		t.Errorf("worst: %+v", got)
 	}
 	text := comment.Render(reportOf(v, "yuba-ci:prod", "prod", "0123456789abcdef", "https://ci/1"), comment.Style{Limit: 65536, Details: true, Hidden: true})
-	for _, want := range []string{"<!-- yuba-ci:prod -->", "7 stacks: 2 failed, 2 refused by policy", "`t/prod`", "it follows the branch prod", "modules/a/main.tf", "cannot be planned before t/net is applied",
+	for _, want := range []string{"<!-- yuba-ci:prod -->", "7 stacks: 2 failed, 2 refused by policy", "`t/prod`", "it has submodules", "modules/a/main.tf", "cannot be planned before t/net is applied",
 		"no external data", "`t/app`", "https://ci/1"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
 		}
+	}
+	if strings.Contains(text, "t/other") {
+		t.Error("it has stacks that a merge does not change")
 	}
 	if strings.Contains(text, "/yuba help") {
 		t.Error("it offers commands that nobody reads")

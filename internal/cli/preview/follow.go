@@ -32,6 +32,8 @@ type skipped struct {
 	Name   string   `json:"name"`
 	Why    string   `json:"why"`
 	Stacks []string `json:"stacks"`
+	// Elsewhere is true if a merge to the target changes none of them.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
 // master is the branch of a GitRepository that names no reference.
@@ -93,14 +95,21 @@ func chooseTarget(wanted, current, byDefault string, list []*sourcev1.GitReposit
 	return "", fmt.Errorf("GitRepositories follow several branches of this repository: %s. Say which one the change will be merged to: --target BRANCH", strings.Join(branches, ", "))
 }
 
-// why says why the stacks of a GitRepository cannot be planned with a local tree; empty if they can.
-func why(r *sourcev1.GitRepository, target string) string {
+// elsewhere says what a GitRepository follows if it is not the target; empty if it is.
+func elsewhere(r *sourcev1.GitRepository, target string) string {
 	branch, instead := branchOf(r)
-	switch {
-	case branch == "":
+	switch branch {
+	case "":
 		return "it follows " + instead + ", which a merge does not change"
-	case branch != target:
-		return "it follows the branch " + branch
+	case target:
+		return ""
+	}
+	return "it follows the branch " + branch
+}
+
+// why says why the stacks of a GitRepository cannot be planned with a local tree; empty if they can.
+func why(r *sourcev1.GitRepository) string {
+	switch {
 	case len(r.Spec.Include) > 0:
 		return "it includes other repositories (spec.include)"
 	case r.Spec.RecurseSubmodules:
@@ -125,9 +134,10 @@ func follow(target string, clone []*sourcev1.GitRepository, all []sourcev1.GitRe
 			}
 		}
 		slices.Sort(names)
-		reason := why(r, target)
+		other := elsewhere(r, target)
+		reason := cmp.Or(other, why(r))
 		if reason != "" && len(names) > 0 {
-			skips = append(skips, skipped{r.Namespace + "/" + r.Name, reason, names})
+			skips = append(skips, skipped{r.Namespace + "/" + r.Name, reason, names, other != ""})
 		}
 		if reason == "" {
 			f.revision = r.Status.Artifact.Revision
@@ -157,7 +167,7 @@ func including(clone []*sourcev1.GitRepository, all []sourcev1.GitRepository, st
 			}
 		}
 		if len(names) > 0 {
-			skips = append(skips, skipped{r.Namespace + "/" + r.Name, "it includes this repository in another one (spec.include)", names})
+			skips = append(skips, skipped{r.Namespace + "/" + r.Name, "it includes this repository in another one (spec.include)", names, false})
 		}
 	}
 	return skips

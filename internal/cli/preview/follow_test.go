@@ -128,12 +128,12 @@ func TestWhatFollowsIsPlannedOrListed(t *testing.T) {
 		t.Errorf("planned: %s", diff)
 	}
 	if diff := cmp.Diff([]skipped{
-		{"flux/prod", "it follows the branch prod", []string{"team/p"}},
-		{"flux/tagged", "it follows the tag v1, which a merge does not change", []string{"team/t"}},
-		{"flux/including", "it includes other repositories (spec.include)", []string{"team/i"}},
-		{"flux/modules", "it has submodules (spec.recurseSubmodules)", []string{"team/m"}},
-		{"flux/new", "it has no revision yet", []string{"team/n"}},
-		{"flux/overlay", "it includes this repository in another one (spec.include)", []string{"team/x"}},
+		{"flux/prod", "it follows the branch prod", []string{"team/p"}, true},
+		{"flux/tagged", "it follows the tag v1, which a merge does not change", []string{"team/t"}, true},
+		{"flux/including", "it includes other repositories (spec.include)", []string{"team/i"}, false},
+		{"flux/modules", "it has submodules (spec.recurseSubmodules)", []string{"team/m"}, false},
+		{"flux/new", "it has no revision yet", []string{"team/n"}, false},
+		{"flux/overlay", "it includes this repository in another one (spec.include)", []string{"team/x"}, false},
 	}, skips); diff != "" {
 		t.Errorf("not planned: %s", diff)
 	}

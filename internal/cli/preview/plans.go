@@ -137,7 +137,8 @@ func nearer(a, b reached) reached {
 const (
 	maxShownFiles   = 3
 	maxShownChanges = 6
-	maxShownError   = 120
+	// maxShownWhat limits a cell: the whole errors are below the table.
+	maxShownWhat = 60
 )
 
 // show prints the survey for people.
@@ -149,7 +150,11 @@ func (v *surveyView) show(s *session.Session, out *ui.Output) error {
 		rows := [][]string{{"STACK", "PLAN", "CHANGES", "BECAUSE"}}
 		for i := range v.Stacks {
 			t := &v.Stacks[i]
-			rows = append(rows, []string{t.Stack(), t.word(), t.what(), t.because()})
+			what := t.what()
+			if !out.Wide() {
+				what = ui.FirstLine(what, maxShownWhat)
+			}
+			rows = append(rows, []string{t.Stack(), t.word(), what, t.because()})
 		}
 		if err := s.Table(rows, out); err != nil {
 			return err
@@ -203,7 +208,7 @@ func (t *surveyed) word() string {
 func (t *surveyed) what() string {
 	switch t.Result() {
 	case speculative.ResultFailed:
-		return ui.FirstLine(t.Error, maxShownError)
+		return strings.TrimSpace(t.Error)
 	case speculative.ResultChanges, speculative.ResultUnknown:
 		return trials.What(&speculative.Fold([]content.Try{t.Try})[0])
 	}

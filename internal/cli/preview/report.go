@@ -17,6 +17,9 @@ func reportOf(v *surveyView, marker, environment, commit, link string) comment.R
 		r.Stacks = append(r.Stacks, stackReport(&v.Stacks[i]))
 	}
 	for _, k := range v.Skipped {
+		if k.Elsewhere {
+			continue
+		}
 		for _, name := range k.Stacks {
 			r.Stacks = append(r.Stacks, comment.Stack{Name: name, State: comment.Held, Reason: "not planned: the GitRepository " + k.Name + ": " + k.Why})
 		}
@@ -25,6 +28,14 @@ func reportOf(v *surveyView, marker, environment, commit, link string) comment.R
 		r.Consequences = append(r.Consequences, comment.Consequence{Name: one.Stack, Level: one.Level, Because: strings.Join(one.Because, "; ")})
 	}
 	return r
+}
+
+// ruleText is a finding without its policy.
+func ruleText(f speculative.Finding) string {
+	if f.Address != "" {
+		return f.Rule + ": " + f.Address + ": " + f.Message
+	}
+	return f.Rule + ": " + f.Message
 }
 
 func stackReport(t *surveyed) comment.Stack {
@@ -50,7 +61,7 @@ func stackReport(t *surveyed) comment.Stack {
 		return s
 	}
 	for _, f := range t.Policy.Findings {
-		s.Verdicts = append(s.Verdicts, comment.Verdict{Policy: f.Policy, Message: findingText(f), Refuses: f.Effect == effectDeny})
+		s.Verdicts = append(s.Verdicts, comment.Verdict{Policy: f.Policy, Message: ruleText(f), Refuses: f.Effect == effectDeny})
 	}
 	if t.Policy.Refused() && len(t.Policy.Findings) == 0 {
 		s.Verdicts = append(s.Verdicts, comment.Verdict{Policy: "policies", Message: t.Policy.Message, Refuses: true})

@@ -121,7 +121,7 @@ func (h *Handler) preview(w http.ResponseWriter, r *http.Request, obj *infrav1.T
 	case part == "log":
 		body := &lateHeader{ResponseWriter: w}
 		err := h.Tries.WriteLog(r.Context(), obj, query.Get("run"), user(r), body)
-		if err != nil && body.begun {
+		if err != nil && body.begun && r.Context().Err() == nil {
 			panic(http.ErrAbortHandler) // the client must notice that it is incomplete
 		}
 		if err == nil {
