@@ -259,12 +259,12 @@ func TestWhatAnInstanceMayNotHave(t *testing.T) {
 	}
 }
 
-func TestTheOlderDefinitionRules(t *testing.T) {
+func TestOneOfTwoDefinitionsRules(t *testing.T) {
 	w := newWorld(t)
 	first := w.define("Keg", bucketYAML)
 	w.awaitDefinition(first, appv1.ReasonServed)
 	second := w.define("Keg", strings.Replace(bucketYAML, "name: KINDs", "name: another-KIND", 1))
-	if message := w.awaitDefinition(second, appv1.ReasonConflict); !strings.Contains(message, "older definition kegs") {
+	if message := w.awaitDefinition(second, appv1.ReasonConflict); !strings.Contains(message, "definition kegs has the kind") {
 		t.Errorf("the message is %q", message)
 	}
 	if err := w.Delete(context.Background(), first); err != nil {
