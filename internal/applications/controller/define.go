@@ -77,6 +77,9 @@ func (a *Applications) define(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if p.live == nil || p.theirs != "" || !established(p.live) {
 		return ctrl.Result{RequeueAfter: p.again}, p.record(ctx)
 	}
+	if err := p.settle(ctx); err != nil {
+		return reconciling.Again(err)
+	}
 	if err := p.follow(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
