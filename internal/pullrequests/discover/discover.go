@@ -58,6 +58,8 @@ type Stack struct {
 	Name, Path string
 	// Rendered are files that are not in the source, by base name, such as those that the stack has inline.
 	Rendered map[string][]byte
+	// Also are further files that it reads, such as files of values.
+	Also []string
 }
 
 // Affected is a stack that the pull request can change.
@@ -109,7 +111,11 @@ func Stacks(before, after Tree, stacks []Stack) []Affected {
 		}
 		var reads []module.Reads
 		for i, tree := range []Tree{before, after} {
-			reads = append(reads, readsOf(readers[i], tree, dir, s.Rendered))
+			r := readsOf(readers[i], tree, dir, s.Rendered)
+			for _, name := range s.Also {
+				r.Dirs = append(r.Dirs, clean(name))
+			}
+			reads = append(reads, r)
 		}
 		for _, name := range changed {
 			if !within(name, reads, &a) {
