@@ -92,6 +92,10 @@ type PullRequestPlannerSpec struct {
 	Webhook *PullRequestWebhook `json:"webhook,omitempty"`
 }
 
+// AnnotationPlanPullRequest names a pull request, SOURCE#NUMBER or NUMBER, whose plans are made again when a
+// reconciliation is requested.
+const AnnotationPlanPullRequest = "yuba.dev/plan-pull-request"
+
 // The values of spec.programs.
 const (
 	ProgramsRefuse = "Refuse"

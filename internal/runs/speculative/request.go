@@ -24,6 +24,8 @@ type Request struct {
 	By, Trigger string
 	// Source replaces the artifact of the stack; nil to keep it. It is in the store.
 	Source *run.Artifact
+	// Kept says that the source stays after the plan: whoever started it removes it.
+	Kept bool
 	// StandIns are planned outputs that the stack reads in place of the published ones.
 	StandIns []*Planned
 	// Replace is another version of a module, Resolved are the versions of the others; nil for none.
@@ -75,6 +77,13 @@ type Answer struct {
 	// Outputs are the outputs that the plan changes, without sensitive values.
 	Outputs []plan.OutputValueChange `json:"outputs,omitempty"`
 	Took    run.Duration             `json:"took,omitempty"`
+	// ChangesDigest is equal for two plans with the same changes.
+	ChangesDigest string `json:"changesDigest,omitempty"`
+	// Plan is the whole plan without sensitive values; Shown is it as policies read it, if the run kept it; Record is the
+	// run. They stay on the server.
+	Plan   *plan.Plan  `json:"-"`
+	Shown  []byte      `json:"-"`
+	Record *run.Record `json:"-"`
 }
 
 // The results of speculative plans.

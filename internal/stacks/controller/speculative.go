@@ -69,6 +69,7 @@ func (r *Reconciler) speculativeSpec(ctx context.Context, p *gathered, req specu
 		return s, err
 	}
 	s.ReviewInit, err = judgeOf(r).mayExecute(ctx, p)
+	s.PlanDocument = p.facts.Policy.Bound
 	return s, err
 }
 

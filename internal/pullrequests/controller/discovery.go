@@ -1,0 +1,159 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
+	"github.com/yuba-dev/yuba/internal/pullrequests/discover"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
+)
+
+// maxNamed limits the places that a reason names.
+const maxNamed = 5
+
+// discover finds the stacks that the present head changes, and begins it anew. A failure is shown, and tried again.
+func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner, l *link, p *pull) error {
+	head := p.Now.Head.Commit
+	if p.Head != head {
+		p.clear()
+	}
+	p.Head, p.Held, p.Left, p.Problems = head, "", "", nil
+	if err := r.begun(ctx, o, l, p); err != nil {
+		return err
+	}
+	stacks, err := r.following(ctx, o, l.source)
+	if err != nil {
+		return err
+	}
+	if len(stacks) == 0 {
+		p.Found, p.Stacks = true, nil
+		return nil
+	}
+	before, err := r.Sources.Base(ctx, l.source)
+	if err == nil {
+		err = r.hold(ctx, l, p)
+	}
+	var moved *MovedError
+	switch {
+	case errors.As(err, &moved):
+		return err
+	case err != nil:
+		p.problem("the commit cannot be planned", err.Error())
+		p.retry = r.now().Add(pause(&p.failures))
+		return nil
+	}
+	changes, err := l.forge.ChangedFiles(ctx, p.Now.Number, l.forge.Limits().Files)
+	if err != nil {
+		return err
+	}
+	after := p.source.Tree
+	if !changes.Incomplete {
+		after = discover.Merged(before, after, namesOf(changes.Files))
+	}
+	found := make([]discover.Stack, 0, len(stacks))
+	for i := range stacks {
+		found = append(found, readBy(&stacks[i]))
+	}
+	p.Stacks = nil
+	for _, a := range discover.Stacks(before, after, found) {
+		at := slices.IndexFunc(found, func(s discover.Stack) bool { return s.Name == a.Name })
+		p.Stacks = append(p.Stacks, admit(o, p.Now, before, p.source.Tree, found[at], a))
+	}
+	p.Found = true
+	if waiting, _ := p.numbers(); waiting == 0 {
+		p.release()
+	}
+	return nil
+}
+
+// namesOf are all paths of changed files, before and after.
+func namesOf(files []forge.File) (names []string) {
+	for _, f := range files {
+		names = append(names, f.Path)
+		if f.Before != "" {
+			names = append(names, f.Before)
+		}
+	}
+	return names
+}
+
+// admit decides whether a stack may be planned with the code of a head.
+func admit(o *yubav1.PullRequestPlanner, now forge.PullRequest, before, head discover.Tree, s discover.Stack, a discover.Affected) *stack {
+	out := &stack{Name: s.Name, Path: s.Path, State: comment.Waiting}
+	hold := func(why string, places []string) *stack {
+		more := ""
+		if n := len(places) - maxNamed; n > 0 {
+			places, more = places[:maxNamed], fmt.Sprintf(" and %d more", n)
+		}
+		out.State, out.Reason = comment.Held, why+": "+strings.Join(places, "; ")+more
+		return out
+	}
+	if a.Missing {
+		out.State, out.Reason = comment.Failed, "the directory "+s.Path+" is removed, but the stack remains. Remove its manifest, too, or set spec.destroy first"
+		return out
+	}
+	if o.Spec.Programs == yubav1.ProgramsAllow {
+		return out
+	}
+	if places := discover.Programs(head, s); len(places) > 0 {
+		return hold("it is not planned, as its code names programs that could read credentials (spec.programs of the PullRequestPlanner is Refuse)", places)
+	}
+	if !now.Fork {
+		return out
+	}
+	if places := discover.Strangers(before, head, s); len(places) > 0 {
+		return hold("it is not planned, as the fork adds code of others (spec.programs of the PullRequestPlanner is Refuse)", places)
+	}
+	return out
+}
+
+// following lists the stacks that follow a GitRepository, in the order of their names.
+func (r *Reconciler) following(ctx context.Context, o *yubav1.PullRequestPlanner, source *sourcev1.GitRepository) ([]infrav1.Terraform, error) {
+	selector := labels.Everything()
+	if o.Spec.StackSelector != nil {
+		var err error
+		if selector, err = metav1.LabelSelectorAsSelector(o.Spec.StackSelector); err != nil {
+			return nil, &configError{yubav1.ReasonNoSources, "spec.stackSelector cannot be used: " + err.Error()}
+		}
+	}
+	options := []client.ListOption{client.MatchingLabelsSelector{Selector: selector}}
+	if !r.AllowCrossNamespace {
+		options = append(options, client.InNamespace(source.Namespace))
+	}
+	var list infrav1.TerraformList
+	if err := r.Client.List(ctx, &list, options...); err != nil {
+		return nil, fmt.Errorf("list the stacks: %w", err)
+	}
+	list.Items = slices.DeleteFunc(list.Items, func(t infrav1.Terraform) bool { return !follows(&t, source) })
+	slices.SortFunc(list.Items, func(a, b infrav1.Terraform) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return list.Items, nil
+}
+
+// follows reports whether a stack's program is in a GitRepository.
+func follows(t *infrav1.Terraform, source *sourcev1.GitRepository) bool {
+	_, inline := t.InlineProgram()
+	ref := t.Spec.SourceRef
+	return !inline && ref != nil && ref.Kind == sourcev1.GitRepositoryKind && ref.Name == source.Name && t.SourceNamespace() == source.Namespace && t.DeletionTimestamp.IsZero() && !t.Spec.Suspend
+}
+
+// readBy says which part of a source a stack reads.
+func readBy(t *infrav1.Terraform) discover.Stack {
+	return discover.Stack{Name: t.Namespace + "/" + t.Name, Path: t.Spec.Path, Also: t.Spec.TfVarsFiles}
+}

@@ -1,0 +1,80 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
+	"github.com/yuba-dev/yuba/internal/pullrequests/discover"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
+)
+
+// Sources fetches the trees of GitRepositories.
+type Sources interface {
+	// Base returns the tree of the present artifact. It reads, and fetches nothing from the repository.
+	Base(ctx context.Context, repository *sourcev1.GitRepository) (discover.Tree, error)
+	// Head fetches the head of a pull request. A *MovedError means that it is another commit by now.
+	// The caller closes the source.
+	Head(ctx context.Context, repository *sourcev1.GitRepository, pull forge.PullRequest) (*Source, error)
+}
+
+// Source is a fetched tree. It stays until it is closed.
+type Source struct {
+	Digest, Revision string
+	Size             int64
+	Tree             discover.Tree
+	Close            func(context.Context)
+}
+
+// MovedError means that a ref has another commit than the forge said.
+type MovedError struct{ Want, Got string }
+
+func (e *MovedError) Error() string {
+	return "the pull request has commit " + e.Got + " by now, no longer " + e.Want
+}
+
+// Plans makes speculative plans.
+type Plans interface {
+	// Plan plans a stack with another source. It returns when the plan has ended; the end of the
+	// context cancels it. An error means that there is no plan, for a reason for people.
+	Plan(ctx context.Context, stack types.NamespacedName, s *Source, trigger string) (Plan, error)
+}
+
+// Plan is a speculative plan that has ended.
+type Plan struct {
+	// Error is the tool's, masked. Needs are inputs that are unknown until other stacks are applied.
+	Error string
+	Needs []string
+	// Digest identifies the changes. Text shows them, without sensitive values.
+	Digest   string
+	Text     string
+	Counts   comment.Counts
+	Outputs  int
+	Verdicts []comment.Verdict
+}
+
+// Approval is the approval of a pending plan by the review of its pull request.
+type Approval struct {
+	Stack types.NamespacedName
+	// Plan is the id of the pending plan.
+	Plan string
+	// Forge is the kind of forge, By are the members who approved.
+	Forge string
+	By    []string
+	// Comment says where.
+	Comment string
+}
+
+// Store keeps the records.
+type Store interface {
+	Get(ctx context.Context, key string, limit int64) ([]byte, error)
+	PutBytes(ctx context.Context, key string, data []byte) error
+	Delete(ctx context.Context, key string) error
+	// Keys lists the keys that begin with a prefix.
+	Keys(ctx context.Context, prefix string) ([]string, error)
+}
