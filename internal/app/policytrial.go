@@ -194,25 +194,6 @@ func (d *policyDesk) Verdict(ctx context.Context, obj *infrav1.Terraform, id str
 	return standing, nil
 }
 
-// foresee judges a speculative plan, with nobody's approval; nil if no policy binds the stack. It records nothing.
-func (d *policyDesk) foresee(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (*verdicts.Decision, error) {
-	binding, err := d.judge.Bind(ctx, subjectOf(obj))
-	if err != nil || binding.Set == "" {
-		return nil, err
-	}
-	in, err := d.inputs(ctx, obj, rec, document)
-	if err != nil {
-		return nil, err
-	}
-	limited, done, err := d.takeTurn(stacks.Patiently(d.aside(ctx)), binding, subjectOf(obj))
-	if err != nil {
-		return nil, err
-	}
-	decision := limited.Plan(subjectOf(obj), string(obj.UID), in, d.now())
-	done()
-	return &decision, ctx.Err()
-}
-
 // Try implements [content.Policies].
 func (d *policyDesk) Try(ctx context.Context, text []byte, namespace, after string) (content.PolicyTrial, error) {
 	definition, err := judge.Define(text)

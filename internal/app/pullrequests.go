@@ -47,7 +47,7 @@ func (e *engine) addPullRequests(ctx context.Context, direct client.Client) erro
 		return err // without GitRepositories there is nothing to follow
 	}
 	r := &pullrequests.Reconciler{Client: e.manager.GetClient(), Reader: direct, Events: e.events, Open: dial.Open,
-		Sources: &pullSources{e.tries.sources}, Plans: &pullPlans{e.tries, e.policyDesk}, Approve: (&pullApprovals{e, direct}).approve,
+		Sources: &pullSources{e.tries.sources}, Plans: &pullPlans{e.tries}, Approve: (&pullApprovals{e, direct}).approve,
 		Store: pullRecords{e.blobs}, AllowCrossNamespace: e.opts.AllowCrossNamespace, Log: e.opts.Log.With("component", "pullrequests")}
 	if err := r.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the planners of pull requests: %w", err)
@@ -107,10 +107,7 @@ func (p *pullSources) Head(ctx context.Context, repository *sourcev1.GitReposito
 }
 
 // pullPlans makes the plans of pull requests.
-type pullPlans struct {
-	tries *tries
-	desk  *policyDesk
-}
+type pullPlans struct{ *tries }
 
 // puller is the user of plans of pull requests.
 const puller = "system:yuba:pull-requests"
@@ -118,22 +115,22 @@ const puller = "system:yuba:pull-requests"
 // Plan implements [pullrequests.Plans].
 func (p *pullPlans) Plan(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, trigger string) (made pullrequests.Plan, err error) {
 	var obj infrav1.Terraform
-	if err := p.tries.direct.Get(ctx, name, &obj); err != nil {
+	if err := p.direct.Get(ctx, name, &obj); err != nil {
 		return made, err
 	}
 	stack := run.StackOf(&obj)
-	answer, err := p.tries.desk.Start(ctx, stack, speculative.Request{By: puller, Trigger: trigger, Kept: true,
+	answer, err := p.desk.Start(ctx, stack, speculative.Request{By: puller, Trigger: trigger, Kept: true, Detailed: true,
 		Source: &run.Artifact{Digest: s.Digest, Size: s.Size, Revision: s.Revision, Transient: true}})
 	for err == nil && !answer.Ended {
-		answer, err = p.tries.desk.Wait(ctx, stack, answer.Run)
+		answer, err = p.desk.Wait(ctx, stack, answer.Run)
 	}
 	if answer.Run != "" {
-		p.end(context.WithoutCancel(ctx), stack, answer.Run)
+		defer p.end(context.WithoutCancel(ctx), stack, answer.Run)
 	}
 	if err != nil {
 		return made, err
 	}
-	return p.made(ctx, &obj, &answer), nil
+	return p.made(stack, &answer), nil
 }
 
 // endPatience limits ending a plan.
@@ -143,16 +140,27 @@ const endPatience = 10 * time.Second
 func (p *pullPlans) end(ctx context.Context, stack run.Stack, id string) {
 	ctx, cancel := context.WithTimeout(ctx, endPatience)
 	defer cancel()
-	if err := p.tries.desk.Cancel(ctx, stack, id); err != nil && !errors.Is(err, run.ErrNotFound) {
-		p.tries.engine.opts.Log.Debug("cannot end a plan of a pull request", "run", id, "error", err)
+	if err := p.desk.Cancel(ctx, stack, id); err != nil && !errors.Is(err, run.ErrNotFound) {
+		p.engine.opts.Log.Debug("cannot end a plan of a pull request", "run", id, "error", err)
 	}
 }
 
 // made translates an answer.
-func (p *pullPlans) made(ctx context.Context, obj *infrav1.Terraform, a *speculative.Answer) pullrequests.Plan {
-	var out pullrequests.Plan
+func (p *pullPlans) made(stack run.Stack, a *speculative.Answer) pullrequests.Plan {
+	out := pullrequests.Plan{Digest: a.ChangesDigest, Outputs: len(a.Outputs)}
 	for _, n := range a.Needs {
 		out.Needs = append(out.Needs, n.Input+" of "+n.Stack)
+	}
+	if a.Policy != nil {
+		for _, f := range a.Policy.Findings {
+			out.Verdicts = append(out.Verdicts, comment.Verdict{Policy: f.Policy, Message: strings.TrimSpace(f.Message + " " + f.Address), Refuses: f.Effect == string(yubav1.PolicyDeny)})
+		}
+		if a.Policy.Refused() && len(out.Verdicts) == 0 {
+			out.Verdicts = []comment.Verdict{{Policy: "policies", Message: a.Policy.Message, Refuses: true}}
+		}
+	}
+	for _, d := range a.Problems.Errors() {
+		out.Problems = append(out.Problems, comment.Problem{Summary: d.Summary, Detail: d.Detail, Path: d.File, Line: d.Line})
 	}
 	switch {
 	case len(out.Needs) > 0:
@@ -162,13 +170,26 @@ func (p *pullPlans) made(ctx context.Context, obj *infrav1.Terraform, a *specula
 			out.Error = "the plan was " + string(a.Outcome)
 		}
 		return out
+	case len(a.Changes) == 0:
+		return out
 	}
-	out.Digest, out.Outputs = a.ChangesDigest, len(a.Outputs)
-	if a.Plan != nil {
-		out.Counts, out.Text = countsOf(a.Plan), plan.Render(a.Plan, plan.RenderOptions{})
+	shown, err := p.shown(stack, a.Run)
+	if err != nil {
+		out.Text = "The plan is not shown: " + err.Error()
+		out.Counts = comment.Counts{Add: a.Counts.Add, Change: a.Counts.Change, Destroy: a.Counts.Destroy, Import: a.Counts.Import, Forget: a.Counts.Forget}
+		return out
 	}
-	out.Verdicts = p.verdicts(ctx, obj, a)
+	out.Counts, out.Text = countsOf(shown), plan.Render(shown, plan.RenderOptions{})
 	return out
+}
+
+// shown is the plan without sensitive values.
+func (p *pullPlans) shown(stack run.Stack, id string) (*plan.Plan, error) {
+	document, err := p.desk.Document(stack, id, puller)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Decode(document)
 }
 
 // countsOf counts the changes of a plan, with replacements apart.
@@ -196,24 +217,6 @@ func countsOf(p *plan.Plan) (c comment.Counts) {
 		}
 	}
 	return c
-}
-
-// verdicts is what the policies say about a plan. What they cannot say is a finding, too.
-func (p *pullPlans) verdicts(ctx context.Context, obj *infrav1.Terraform, a *speculative.Answer) (out []comment.Verdict) {
-	if p.desk == nil || len(a.Shown) == 0 || a.Record == nil {
-		return nil
-	}
-	decision, err := p.desk.foresee(ctx, obj, *a.Record, a.Shown)
-	if err != nil {
-		return []comment.Verdict{{Policy: "policies", Message: "cannot be asked: " + err.Error()}}
-	}
-	if decision == nil {
-		return nil
-	}
-	for _, f := range verdictOf(*decision).Findings {
-		out = append(out, comment.Verdict{Policy: f.Policy, Message: strings.TrimSpace(f.Message + " " + f.Address), Refuses: f.Effect == string(yubav1.PolicyDeny)})
-	}
-	return out
 }
 
 // pullApprovals approves plans in the name of those who reviewed a pull request.

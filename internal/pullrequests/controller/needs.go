@@ -47,9 +47,10 @@ type Plans interface {
 
 // Plan is a speculative plan that has ended.
 type Plan struct {
-	// Error is the tool's, masked. Needs are inputs that are unknown until other stacks are applied.
-	Error string
-	Needs []string
+	// Error is the tool's, masked. Problems are its errors with their places, relative to the root module. Needs are inputs that are unknown until other stacks are applied.
+	Error    string
+	Problems []comment.Problem
+	Needs    []string
 	// Digest identifies the changes. Text shows them, without sensitive values.
 	Digest   string
 	Text     string

@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -98,7 +96,7 @@ func (s *stack) finish(made Plan, err error) {
 	case len(made.Needs) > 0:
 		s.State, s.Reason = comment.Held, "it can be planned once others are applied: "+strings.Join(made.Needs, "; ")
 	case made.Error != "":
-		s.State, s.Problems = comment.Failed, problemsIn(s.Path, cut(made.Error, maxError))
+		s.State, s.Problems, s.Verdicts = comment.Failed, placed(s.Path, made), made.Verdicts
 	default:
 		s.State, s.Counts, s.Outputs, s.Digest, s.Verdicts = comment.Planned, made.Counts, made.Outputs, made.Digest, made.Verdicts
 		s.Text = cut(made.Text, maxPlan)
@@ -112,20 +110,21 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "\n…\n"
 }
 
-// place matches the place in a diagnostic of the tool.
-var place = regexp.MustCompile(`(?m)on ([^\s:]+) line (\d+)`)
+// maxProblems limits the problems of a stack.
+const maxProblems = 10
 
-// problemsIn reads the tool's message: its first line, and the place in the repository.
-func problemsIn(dir, text string) []comment.Problem {
-	text = strings.TrimSpace(text)
-	summary, detail, _ := strings.Cut(text, "\n")
-	p := comment.Problem{Summary: strings.TrimPrefix(strings.TrimSpace(summary), "Error: "), Detail: strings.TrimSpace(detail)}
-	if found := place.FindStringSubmatch(text); found != nil {
-		file := path.Join("/", dir, found[1])
-		// A path that leads out of the repository ends at its root.
-		if line, err := strconv.Atoi(found[2]); err == nil && !strings.HasPrefix(found[1], "/") {
-			p.Path, p.Line = strings.TrimPrefix(file, "/"), line
+// placed are the problems of a plan with places in the repository. A path that leads out of it ends at its root.
+func placed(dir string, made Plan) (out []comment.Problem) {
+	for _, p := range made.Problems[:min(len(made.Problems), maxProblems)] {
+		p.Detail = cut(p.Detail, maxError)
+		if p.Path != "" {
+			p.Path = strings.TrimPrefix(path.Join("/", dir, p.Path), "/")
 		}
+		out = append(out, p)
 	}
-	return []comment.Problem{p}
+	if len(out) == 0 {
+		summary, detail, _ := strings.Cut(cut(made.Error, maxError), "\n")
+		out = []comment.Problem{{Summary: summary, Detail: strings.TrimSpace(detail)}}
+	}
+	return out
 }

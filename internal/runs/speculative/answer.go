@@ -5,7 +5,6 @@ package speculative
 
 import (
 	"context"
-	"errors"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
@@ -34,7 +33,7 @@ func (d *Desk) read(ctx context.Context, e *entry, rec run.Record) (Answer, *Pla
 	if err != nil {
 		return failed("read the planned outputs: " + err.Error())
 	}
-	answer.ChangesDigest, answer.Record = result.Plan.ChangesDigest, &rec
+	answer.ChangesDigest = result.Plan.ChangesDigest
 	if !result.Plan.Changes {
 		return answer, planned
 	}
@@ -47,12 +46,7 @@ func (d *Desk) read(ctx context.Context, e *entry, rec run.Record) (Answer, *Pla
 	if err != nil {
 		return failed("read the plan: " + err.Error())
 	}
-	answer.Changes, answer.Outputs, answer.Plan = Words(made), made.Outputs, made
-	if rec.Spec.PlanDocument {
-		if answer.Shown, err = d.Executor.ReadPart(ctx, rec.Spec.Stack, rec.Spec.ID, run.BlobPlanShow); err != nil && !errors.Is(err, run.ErrNotFound) {
-			return failed("read the plan for the policies: " + err.Error())
-		}
-	}
+	answer.Changes, answer.Outputs = Words(made), made.Outputs
 	return answer, planned
 }
 

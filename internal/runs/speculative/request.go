@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -31,6 +32,9 @@ type Request struct {
 	// Replace is another version of a module, Resolved are the versions of the others; nil for none.
 	Replace  *run.Replacement
 	Resolved map[string]string
+	// Detailed asks for what people see of a plan, too: its log, the readable plan, and what policies
+	// say about it.
+	Detailed bool
 }
 
 // Need is an input that is unknown until another stack is applied.
@@ -79,12 +83,38 @@ type Answer struct {
 	Took    run.Duration             `json:"took,omitempty"`
 	// ChangesDigest is equal for two plans with the same changes.
 	ChangesDigest string `json:"changesDigest,omitempty"`
-	// Plan is the whole plan without sensitive values; Shown is it as policies read it, if the run kept it; Record is the
-	// run. They stay on the server.
-	Plan   *plan.Plan  `json:"-"`
-	Shown  []byte      `json:"-"`
-	Record *run.Record `json:"-"`
+	// Problems are errors and warnings of the tool, Policy is what policies say; of a detailed plan.
+	// Files are relative to the root module.
+	Problems diagnostic.List `json:"problems,omitempty"`
+	Policy   *Verdict        `json:"policy,omitempty"`
 }
+
+// Verdict is what policies say about a speculative plan. It frees nothing: what is applied later is
+// judged again.
+type Verdict struct {
+	// Decision is Freed, Passed, Held or Refused, as in a stack's status.
+	Decision string    `json:"decision"`
+	Message  string    `json:"message,omitempty"`
+	Findings []Finding `json:"findings,omitempty"`
+}
+
+// VerdictRefused is the decision of policies that let nobody apply the plan.
+const VerdictRefused = "Refused"
+
+// Finding is an objection or a warning of a rule.
+type Finding struct {
+	// Policy is Policy/NAME or ClusterPolicy/NAME.
+	Policy string `json:"policy"`
+	Rule   string `json:"rule"`
+	// Address is empty if the finding is about the whole plan.
+	Address string `json:"address,omitempty"`
+	Message string `json:"message"`
+	// Effect is deny, requireApproval, warn or audit.
+	Effect string `json:"effect"`
+}
+
+// Refused reports whether policies refuse the plan.
+func (v *Verdict) Refused() bool { return v != nil && v.Decision == VerdictRefused }
 
 // The results of speculative plans.
 const (

@@ -58,7 +58,7 @@ func (r *Reconciler) speculativeSpec(ctx context.Context, p *gathered, req specu
 	s.Stack.UID += speculative.Mark + s.ID
 	s.Origin = ""
 	s.Operation, s.Purpose, s.Describe = run.OperationPlan, run.PurposeTry, true
-	s.Replace, s.Resolved = req.Replace, req.Resolved
+	s.Replace, s.Resolved, s.PlanDocument = req.Replace, req.Resolved, req.Detailed
 	if s.Destroy = p.obj.Spec.Destroy; req.Replace == nil {
 		s.PlanOutputs = slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.config.Outputs(), p.obj.Status.AvailableOutputs))))
 	}
@@ -69,7 +69,6 @@ func (r *Reconciler) speculativeSpec(ctx context.Context, p *gathered, req specu
 		return s, err
 	}
 	s.ReviewInit, err = judgeOf(r).mayExecute(ctx, p)
-	s.PlanDocument = p.facts.Policy.Bound
 	return s, err
 }
 
