@@ -64,6 +64,14 @@ type PullRequestPlannerSpec struct {
 	// +optional
 	StackSelector *metav1.LabelSelector `json:"stackSelector,omitempty"`
 
+	// The stacks to plan, by name, and with them the GitRepositories that they follow instead of the sources
+	// above. An entry without a name means all stacks of its namespace. Stacks of other namespaces need a
+	// server that allows references across namespaces.
+	// +kubebuilder:validation:MaxItems=200
+	// +listType=atomic
+	// +optional
+	Stacks []PullRequestStackReference `json:"stacks,omitempty"`
+
 	// How to reach the server that hosts the repositories and their pull requests.
 	Forge PullRequestForge `json:"forge"`
 
@@ -90,6 +98,18 @@ type PullRequestPlannerSpec struct {
 	// The webhooks of the forge. Without, it is asked at each interval.
 	// +optional
 	Webhook *PullRequestWebhook `json:"webhook,omitempty"`
+}
+
+// PullRequestStackReference names a stack, or all stacks of a namespace.
+type PullRequestStackReference struct {
+	// The namespace. The default is that of the planner.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// The name of the stack. The default is all stacks of the namespace.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Name string `json:"name,omitempty"`
 }
 
 // AnnotationPlanPullRequest names a pull request, SOURCE#NUMBER or NUMBER, whose plans are made again when a
@@ -232,7 +252,7 @@ type PullRequestPlannerStatus struct {
 
 // PullRequestStatus is what is known of a pull request.
 type PullRequestStatus struct {
-	// The GitRepository.
+	// The GitRepository, NAMESPACE/NAME if it is in another namespace.
 	Source string `json:"source"`
 	// The number of the pull request.
 	Number int32 `json:"number"`

@@ -45,7 +45,7 @@
 # Plans of pull requests.
 - apiGroups: [yuba.dev]
   resources: [pullrequestplanners]
-  verbs: [get, list, watch]
+  verbs: [get, list, watch, create, update]
 - apiGroups: [yuba.dev]
   resources: [pullrequestplanners/status]
   verbs: [get, update, patch]

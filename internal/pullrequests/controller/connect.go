@@ -30,6 +30,8 @@ import (
 
 // link is a GitRepository with its connection.
 type link struct {
+	// name is that of the GitRepository, with its namespace if that is another one.
+	name       string
 	source     *sourcev1.GitRepository
 	forge      forge.Forge
 	repository forge.Repository
@@ -47,6 +49,9 @@ func (e *configError) Error() string { return e.message }
 
 // sources lists the GitRepositories of a planner.
 func (r *Reconciler) sources(ctx context.Context, o *yubav1.PullRequestPlanner) ([]*sourcev1.GitRepository, error) {
+	if len(o.Spec.Stacks) > 0 {
+		return r.followed(ctx, o)
+	}
 	selector := labels.Everything()
 	if o.Spec.SourceSelector != nil && len(o.Spec.Sources) == 0 {
 		var err error
@@ -89,7 +94,8 @@ func (r *Reconciler) connect(ctx context.Context, o *yubav1.PullRequestPlanner, 
 	var kinds []forge.Kind
 	for _, s := range found {
 		config := digest + "\n" + s.Spec.URL + "\n" + o.Spec.Forge.Type + "\n" + o.Spec.Forge.Address
-		l := known[s.Name]
+		name := sourceName(o, s)
+		l := known[name]
 		if l == nil || l.config != config {
 			if l, err = r.dial(ctx, o, s, credentials, roots); err != nil {
 				problem = errors.Join(problem, fmt.Errorf("GitRepository %s: %w", s.Name, err))
@@ -98,11 +104,19 @@ func (r *Reconciler) connect(ctx context.Context, o *yubav1.PullRequestPlanner, 
 			l.config = config
 			m.polled = time.Time{}
 		}
-		l.source, l.rules = s, rulesOf(o, s, l.repository.Branch)
-		m.links[s.Name] = l
+		l.name, l.source, l.rules = name, s, rulesOf(o, s, l.repository.Branch)
+		m.links[name] = l
 		kinds = append(kinds, l.forge.Kind())
 	}
 	return errors.Join(problem, r.listen(ctx, o, m, kinds))
+}
+
+// sourceName names a GitRepository.
+func sourceName(o *yubav1.PullRequestPlanner, s *sourcev1.GitRepository) string {
+	if s.Namespace == o.Namespace {
+		return s.Name
+	}
+	return s.Namespace + "/" + s.Name
 }
 
 func (r *Reconciler) dial(ctx context.Context, o *yubav1.PullRequestPlanner, s *sourcev1.GitRepository, c forge.Credentials, roots *x509.CertPool) (*link, error) {

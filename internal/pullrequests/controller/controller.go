@@ -69,6 +69,9 @@ const (
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	r.ctx, r.now, r.fresh = ctx, time.Now, fresh.New(mgr.GetCache(), r.Reader)
 	r.woken, r.reading = make(chan event.GenericEvent), limiter.New(hookBodies)
+	if err := (branchPlanners{r}).setup(mgr); err != nil {
+		return err
+	}
 	return ctrl.NewControllerManagedBy(mgr).Named("pullrequestplanner").
 		For(&yubav1.PullRequestPlanner{}, builder.WithPredicates(reconciling.Triggers())).
 		WatchesRawSource(ctrlsource.Channel(r.woken, &handler.EnqueueRequestForObject{})).

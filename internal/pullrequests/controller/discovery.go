@@ -8,12 +8,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -139,18 +141,70 @@ func (r *Reconciler) following(ctx context.Context, o *yubav1.PullRequestPlanner
 	if err := r.Client.List(ctx, &list, options...); err != nil {
 		return nil, fmt.Errorf("list the stacks: %w", err)
 	}
-	list.Items = slices.DeleteFunc(list.Items, func(t infrav1.Terraform) bool { return !follows(&t, source) })
+	list.Items = slices.DeleteFunc(list.Items, func(t infrav1.Terraform) bool { return !follows(&t, source) || !named(o, &t) })
 	slices.SortFunc(list.Items, func(a, b infrav1.Terraform) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return list.Items, nil
 }
 
+// labelBranchPlanner is on the copies that tofu-controller's branch planner makes of stacks.
+const labelBranchPlanner = "infra.weave.works/branch-planner"
+
+// named reports whether the planner is for a stack.
+func named(o *yubav1.PullRequestPlanner, t *infrav1.Terraform) bool {
+	return len(o.Spec.Stacks) == 0 || slices.ContainsFunc(o.Spec.Stacks, func(ref yubav1.PullRequestStackReference) bool {
+		return cmp.Or(ref.Namespace, o.Namespace) == t.Namespace && (ref.Name == "" || ref.Name == t.Name)
+	})
+}
+
+// followed lists the GitRepositories of the stacks that a planner names.
+func (r *Reconciler) followed(ctx context.Context, o *yubav1.PullRequestPlanner) (out []*sourcev1.GitRepository, err error) {
+	known := map[types.NamespacedName]bool{}
+	namespaces := map[string]bool{}
+	for _, ref := range o.Spec.Stacks {
+		namespaces[cmp.Or(ref.Namespace, o.Namespace)] = true
+	}
+	var problem error
+	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
+		if namespace != o.Namespace && !r.AllowCrossNamespace {
+			problem = &configError{yubav1.ReasonNoSources, "spec.stacks names the namespace " + namespace + ", but this server allows no references across namespaces (--allow-cross-namespace)"}
+			continue
+		}
+		var list infrav1.TerraformList
+		if err := r.Client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+			return nil, fmt.Errorf("list the stacks of %s: %w", namespace, err)
+		}
+		for i := range list.Items {
+			t := &list.Items[i]
+			ref := t.Spec.SourceRef
+			if !named(o, t) || ref == nil || ref.Kind != sourcev1.GitRepositoryKind {
+				continue
+			}
+			name := types.NamespacedName{Namespace: t.SourceNamespace(), Name: ref.Name}
+			if known[name] || name.Namespace != t.Namespace && !r.AllowCrossNamespace {
+				continue
+			}
+			known[name] = true
+			s := &sourcev1.GitRepository{}
+			if err := r.Client.Get(ctx, name, s); client.IgnoreNotFound(err) != nil {
+				return nil, fmt.Errorf("read GitRepository %s: %w", name, err)
+			} else if err == nil {
+				out = append(out, s)
+			}
+		}
+	}
+	if len(out) == 0 && problem == nil {
+		problem = &configError{yubav1.ReasonNoSources, "no stack that spec.stacks names follows a GitRepository"}
+	}
+	return out, problem
+}
+
 // follows reports whether a stack's program is in a GitRepository.
 func follows(t *infrav1.Terraform, source *sourcev1.GitRepository) bool {
 	_, inline := t.InlineProgram()
 	ref := t.Spec.SourceRef
-	return !inline && ref != nil && ref.Kind == sourcev1.GitRepositoryKind && ref.Name == source.Name && t.SourceNamespace() == source.Namespace && t.DeletionTimestamp.IsZero() && !t.Spec.Suspend
+	return t.Labels[labelBranchPlanner] == "" && !inline && ref != nil && ref.Kind == sourcev1.GitRepositoryKind && ref.Name == source.Name && t.SourceNamespace() == source.Namespace && t.DeletionTimestamp.IsZero() && !t.Spec.Suspend
 }
 
 // readBy says which part of a source a stack reads.

@@ -26,6 +26,7 @@
 //	merged.go               plans after a merge
 //	report.go, show.go      what is shown at the forge
 //	status.go               what the object shows
+//	branchplanner.go        the ConfigMap of tofu-controller's branch planner
 //	memory.go, records.go   what is known, and stored
 //	hooks.go                webhooks
 //

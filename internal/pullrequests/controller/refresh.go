@@ -81,10 +81,10 @@ func (m *memory) note(e hook.Event) {
 			m.pushed(l, e)
 			continue
 		}
-		key := pullKey{l.source.Name, e.Number}
+		key := pullKey{l.name, e.Number}
 		p := m.pulls[key]
 		if p == nil {
-			p = &pull{Source: l.source.Name, Now: forge.PullRequest{Number: e.Number}}
+			p = &pull{Source: l.name, Now: forge.PullRequest{Number: e.Number}}
 			m.pulls[key] = p
 		}
 		p.stale = true
@@ -96,7 +96,7 @@ func (m *memory) note(e hook.Event) {
 // after the merge.
 func (m *memory) pushed(l *link, e hook.Event) {
 	for _, p := range m.pulls {
-		if p.Source == l.source.Name && p.Now.Head.Branch == e.Branch && p.Now.Head.Commit != e.Commit {
+		if p.Source == l.name && p.Now.Head.Branch == e.Branch && p.Now.Head.Commit != e.Commit {
 			p.stale = true
 		}
 	}
@@ -106,7 +106,7 @@ func (m *memory) pushed(l *link, e hook.Event) {
 func (r *Reconciler) list(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory, l *link) error {
 	open, err := l.forge.PullRequests(ctx, time.Time{})
 	if err != nil {
-		return fmt.Errorf("GitRepository %s: %w", l.source.Name, err)
+		return fmt.Errorf("GitRepository %s: %w", l.name, err)
 	}
 	seen := map[int]bool{}
 	for _, now := range open {
@@ -114,7 +114,7 @@ func (r *Reconciler) list(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 		m.see(l, now, o.CreationTimestamp.Time)
 	}
 	for _, p := range m.pulls {
-		if p.Source == l.source.Name && !seen[p.Now.Number] && p.Merged == nil {
+		if p.Source == l.name && !seen[p.Now.Number] && p.Merged == nil {
 			p.stale = true
 		}
 	}
@@ -123,10 +123,10 @@ func (r *Reconciler) list(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 
 // see takes what the forge says about a pull request.
 func (m *memory) see(l *link, now forge.PullRequest, since time.Time) {
-	key := pullKey{l.source.Name, now.Number}
+	key := pullKey{l.name, now.Number}
 	p := m.pulls[key]
 	if p == nil {
-		p = &pull{Source: l.source.Name}
+		p = &pull{Source: l.name}
 		m.pulls[key] = p
 	}
 	if p.Read.IsZero() {
