@@ -47,7 +47,7 @@ func (e *engine) addPullRequests(ctx context.Context, direct client.Client) erro
 		return err // without GitRepositories there is nothing to follow
 	}
 	r := &pullrequests.Reconciler{Client: e.manager.GetClient(), Reader: direct, Events: e.events, Open: dial.Open,
-		Sources: &pullSources{e.tries.sources}, Plans: &pullPlans{e.tries}, Approve: (&pullApprovals{e, direct}).approve,
+		Sources: &pullSources{e.tries.sources, direct}, Plans: &pullPlans{e.tries}, Approve: (&pullApprovals{e, direct}).approve,
 		Store: pullRecords{e.blobs}, AllowCrossNamespace: e.opts.AllowCrossNamespace, Log: e.opts.Log.With("component", "pullrequests")}
 	if err := r.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the planners of pull requests: %w", err)
@@ -57,7 +57,10 @@ func (e *engine) addPullRequests(ctx context.Context, direct client.Client) erro
 }
 
 // pullSources fetches the heads of pull requests, with all that their GitRepository says.
-type pullSources struct{ *previewSources }
+type pullSources struct {
+	*previewSources
+	api client.Client
+}
 
 func (p *pullSources) tree(ctx context.Context, digest string) (discover.Tree, error) {
 	sums, config, err := p.programs.Listing(ctx, digest)
@@ -65,12 +68,13 @@ func (p *pullSources) tree(ctx context.Context, digest string) (discover.Tree, e
 }
 
 // Base implements [pullrequests.Sources].
-func (p *pullSources) Base(ctx context.Context, repository *sourcev1.GitRepository) (discover.Tree, error) {
+func (p *pullSources) Base(ctx context.Context, repository *sourcev1.GitRepository) (*pullrequests.Source, error) {
 	a, err := p.programs.Artifact(ctx, sourcev1.GitRepositoryKind, client.ObjectKeyFromObject(repository))
 	if err != nil {
-		return discover.Tree{}, err
+		return nil, err
 	}
-	return p.tree(ctx, a.Digest)
+	tree, err := p.tree(ctx, a.Digest)
+	return &pullrequests.Source{Digest: a.Digest, Revision: a.Revision, Size: a.Size, Tree: tree}, err
 }
 
 // Head implements [pullrequests.Sources]. A ref shows which commit it has only once it is asked for.
@@ -113,14 +117,31 @@ type pullPlans struct{ *tries }
 const puller = "system:yuba:pull-requests"
 
 // Plan implements [pullrequests.Plans].
-func (p *pullPlans) Plan(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, trigger string) (made pullrequests.Plan, err error) {
+func (p *pullPlans) Plan(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, manifest []byte, trigger string) (made pullrequests.Plan, err error) {
 	var obj infrav1.Terraform
-	if err := p.direct.Get(ctx, name, &obj); err != nil {
+	err = p.direct.Get(ctx, name, &obj)
+	if err = client.IgnoreNotFound(err); err == nil && manifest != nil {
+		var given infrav1.Terraform
+		err = json.Unmarshal(manifest, &given)
+		given.Status = obj.Status
+		obj = given
+	}
+	switch {
+	case err != nil:
 		return made, err
+	case obj.Name == "":
+		return made, fmt.Errorf("the stack %s is gone", name)
 	}
 	stack := run.StackOf(&obj)
-	answer, err := p.desk.Start(ctx, stack, speculative.Request{By: puller, Trigger: trigger, Kept: true, Detailed: true,
-		Source: &run.Artifact{Digest: s.Digest, Size: s.Size, Revision: s.Revision, Transient: true}})
+	if manifest != nil {
+		p.foreseen.Store(stack, &obj)
+		defer p.foreseen.Delete(stack)
+	}
+	request := speculative.Request{By: puller, Trigger: trigger, Kept: true, Detailed: true, Manifest: manifest}
+	if s != nil {
+		request.Source = &run.Artifact{Digest: s.Digest, Size: s.Size, Revision: s.Revision, Transient: true}
+	}
+	answer, err := p.desk.Start(ctx, stack, request)
 	for err == nil && !answer.Ended {
 		answer, err = p.desk.Wait(ctx, stack, answer.Run)
 	}

@@ -135,7 +135,7 @@ func (p *pull) planNow(c command.Command) (string, bool) {
 	for _, s := range p.Stacks {
 		wanted := len(c.Stacks) == 0 || slices.ContainsFunc(c.Stacks, s.is)
 		if wanted && s.State == comment.Failed && s.cancel == nil {
-			*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, State: comment.Waiting}
+			s.again()
 		}
 	}
 	return "", true

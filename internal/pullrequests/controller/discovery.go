@@ -42,11 +42,7 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 	if err != nil {
 		return err
 	}
-	if len(stacks) == 0 {
-		p.Found, p.Stacks = true, nil
-		return nil
-	}
-	before, err := r.Sources.Base(ctx, l.source)
+	base, err := r.Sources.Base(ctx, l.source)
 	if err == nil {
 		err = r.hold(ctx, l, p)
 	}
@@ -55,32 +51,56 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 	case errors.As(err, &moved):
 		return err
 	case err != nil:
-		p.problem("the commit cannot be planned", err.Error())
-		p.retry = r.now().Add(pause(&p.failures))
+		r.postpone(p, "the commit cannot be planned", err)
 		return nil
 	}
 	changes, err := l.forge.ChangedFiles(ctx, p.Now.Number, l.forge.Limits().Files)
 	if err != nil {
 		return err
 	}
-	after := p.source.Tree
+	f := finding{before: base.Tree, after: p.source.Tree, head: p.source.Tree, planner: o, now: p.Now}
 	if !changes.Incomplete {
-		after = discover.Merged(before, after, namesOf(changes.Files))
+		f.changed = append([]string{}, namesOf(changes.Files)...)
+		f.after = discover.Merged(base.Tree, p.source.Tree, f.changed)
 	}
-	found := make([]discover.Stack, 0, len(stacks))
-	for i := range stacks {
-		found = append(found, readBy(&stacks[i]))
-	}
-	p.Stacks = nil
-	for _, a := range discover.Stacks(before, after, found) {
-		at := slices.IndexFunc(found, func(s discover.Stack) bool { return s.Name == a.Name })
-		p.Stacks = append(p.Stacks, admit(o, p.Now, before, p.source.Tree, found[at], a))
+	p.Stacks = f.programs(stacks)
+	if err := r.manifests(ctx, l, p, &f, base); err != nil {
+		r.postpone(p, "the manifests cannot be built", err)
+		return nil
 	}
 	p.Found = true
 	if waiting, _ := p.numbers(); waiting == 0 {
 		p.release()
 	}
 	return nil
+}
+
+// postpone shows a failure, and tries again later.
+func (r *Reconciler) postpone(p *pull, summary string, err error) {
+	p.problem(summary, err.Error())
+	p.retry = r.now().Add(pause(&p.failures))
+}
+
+// finding is what stacks are found in.
+type finding struct {
+	planner *yubav1.PullRequestPlanner
+	now     forge.PullRequest
+	// after is the base with the changed files of the head. changed is nil if not all are known.
+	before, after, head discover.Tree
+	changed             []string
+}
+
+// programs finds the stacks whose program changes.
+func (f *finding) programs(stacks []infrav1.Terraform) (out []*stack) {
+	found := make([]discover.Stack, 0, len(stacks))
+	for i := range stacks {
+		found = append(found, readBy(&stacks[i]))
+	}
+	for _, a := range discover.Stacks(f.before, f.after, found) {
+		at := slices.IndexFunc(found, func(s discover.Stack) bool { return s.Name == a.Name })
+		out = append(out, f.admit(found[at], a.Missing))
+	}
+	return out
 }
 
 // namesOf are all paths of changed files, before and after.
@@ -95,7 +115,7 @@ func namesOf(files []forge.File) (names []string) {
 }
 
 // admit decides whether a stack may be planned with the code of a head.
-func admit(o *yubav1.PullRequestPlanner, now forge.PullRequest, before, head discover.Tree, s discover.Stack, a discover.Affected) *stack {
+func (f *finding) admit(s discover.Stack, missing bool) *stack {
 	out := &stack{Name: s.Name, Path: s.Path, State: comment.Waiting}
 	hold := func(why string, places []string) *stack {
 		more := ""
@@ -105,20 +125,20 @@ func admit(o *yubav1.PullRequestPlanner, now forge.PullRequest, before, head dis
 		out.State, out.Reason = comment.Held, why+": "+strings.Join(places, "; ")+more
 		return out
 	}
-	if a.Missing {
+	if missing {
 		out.State, out.Reason = comment.Failed, "the directory "+s.Path+" is removed, but the stack remains. Remove its manifest, too, or set spec.destroy first"
 		return out
 	}
-	if o.Spec.Programs == yubav1.ProgramsAllow {
+	if f.planner.Spec.Programs == yubav1.ProgramsAllow {
 		return out
 	}
-	if places := discover.Programs(head, s); len(places) > 0 {
+	if places := discover.Programs(f.head, s); len(places) > 0 {
 		return hold("it is not planned, as its code names programs that could read credentials (spec.programs of the PullRequestPlanner is Refuse)", places)
 	}
-	if !now.Fork {
+	if !f.now.Fork {
 		return out
 	}
-	if places := discover.Strangers(before, head, s); len(places) > 0 {
+	if places := discover.Strangers(f.before, f.head, s); len(places) > 0 {
 		return hold("it is not planned, as the fork adds code of others (spec.programs of the PullRequestPlanner is Refuse)", places)
 	}
 	return out

@@ -101,6 +101,11 @@ type stack struct {
 	Text     string            `json:",omitempty"`
 	Verdicts []comment.Verdict `json:",omitempty"`
 	Problems []comment.Problem `json:",omitempty"`
+	// Fields are the changed ones of its manifest. Manifest is what it would be; empty if it stays.
+	// Elsewhere says that its program is not in the repository.
+	Fields    []comment.Field `json:",omitempty"`
+	Manifest  []byte          `json:",omitempty"`
+	Elsewhere bool            `json:",omitempty"`
 
 	cancel func()
 }
@@ -264,6 +269,11 @@ func (p *pull) numbers() (waiting, running int) {
 		}
 	}
 	return waiting, running
+}
+
+// again forgets the plan, so that it is made again.
+func (s *stack) again() {
+	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, State: comment.Waiting}
 }
 
 func (p *pull) encode() ([]byte, error) { return json.Marshal(p) }

@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -16,11 +17,28 @@ import (
 
 // Sources fetches the trees of GitRepositories.
 type Sources interface {
-	// Base returns the tree of the present artifact. It reads, and fetches nothing from the repository.
-	Base(ctx context.Context, repository *sourcev1.GitRepository) (discover.Tree, error)
+	// Base returns the present artifact. It reads, and fetches nothing from the repository.
+	Base(ctx context.Context, repository *sourcev1.GitRepository) (*Source, error)
 	// Head fetches the head of a pull request. A *MovedError means that it is another commit by now.
 	// The caller closes the source.
 	Head(ctx context.Context, repository *sourcev1.GitRepository, pull forge.PullRequest) (*Source, error)
+	// Manifests builds the stacks of Kustomizations, of the base, and of the base with the changed files
+	// of the head; of the whole head if changed is nil. Values of Secrets are not in them: see Withheld.
+	Manifests(ctx context.Context, all []kustomizev1.Kustomization, base, head *Source, changed []string) (before, after []Manifest, err error)
+	// Foresee returns the stack that the API would make of a manifest, in JSON, and stores nothing.
+	Foresee(ctx context.Context, manifest []byte) ([]byte, error)
+}
+
+// Withheld stands for a value of a Secret in a manifest.
+const Withheld = "(withheld)"
+
+// Manifest is a stack that a Kustomization makes.
+type Manifest struct {
+	Namespace, Name string
+	// Object is the object in JSON.
+	Object []byte
+	// Prunes says that the Kustomization deletes what it makes no more.
+	Prunes bool
 }
 
 // Source is a fetched tree. It stays until it is closed.
@@ -40,9 +58,9 @@ func (e *MovedError) Error() string {
 
 // Plans makes speculative plans.
 type Plans interface {
-	// Plan plans a stack with another source. It returns when the plan has ended; the end of the
+	// Plan plans a stack with another source, nil for its own, and with another manifest, nil for its own. It returns when the plan has ended; the end of the
 	// context cancels it. An error means that there is no plan, for a reason for people.
-	Plan(ctx context.Context, stack types.NamespacedName, s *Source, trigger string) (Plan, error)
+	Plan(ctx context.Context, stack types.NamespacedName, s *Source, manifest []byte, trigger string) (Plan, error)
 }
 
 // Plan is a speculative plan that has ended.

@@ -107,7 +107,9 @@ func (p *pull) replan(names []string) (unknown []string) {
 			s.cancel()
 			s.cancel = nil
 		}
-		*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, State: comment.Waiting}
+		if s.State != comment.Held && s.Fate != comment.Deleted {
+			s.again()
+		}
 	}
 	return unknown
 }

@@ -69,10 +69,14 @@ func (r *Reconciler) plan(m *memory, p *pull, s *stack) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	s.State, s.cancel = comment.Running, cancel
 	held, key, trigger := p.source, p.key(), fmt.Sprintf("pull request %d", p.Now.Number)
+	source, manifest := held.Source, s.Manifest
+	if s.Elsewhere {
+		source = nil
+	}
 	held.uses.Add(1)
 	go func() {
 		defer held.uses.Done()
-		made, err := r.Plans.Plan(ctx, types.NamespacedName{Namespace: namespace, Name: name}, held.Source, trigger)
+		made, err := r.Plans.Plan(ctx, types.NamespacedName{Namespace: namespace, Name: name}, source, manifest, trigger)
 		if ctx.Err() != nil {
 			return // nobody waits for it any more
 		}

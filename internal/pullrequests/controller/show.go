@@ -26,7 +26,7 @@ func report(o *yubav1.PullRequestPlanner, m *memory, p *pull) comment.Report {
 	out := comment.Report{Marker: markerOf(m), Environment: o.Spec.Feedback.Environment, Commit: p.Now.Head.Commit, Link: linkOf(o, p), Problems: p.Problems}
 	for _, s := range p.Stacks {
 		out.Stacks = append(out.Stacks, comment.Stack{Name: s.Name, State: s.State, Fate: s.Fate, Reason: s.Reason, Counts: s.Counts, Outputs: s.Outputs,
-			Changes: s.Text, Verdicts: s.Verdicts, Problems: s.Problems})
+			Changes: s.Text, Fields: s.Fields, Verdicts: s.Verdicts, Problems: s.Problems})
 	}
 	return out
 }

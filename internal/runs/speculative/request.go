@@ -27,6 +27,8 @@ type Request struct {
 	Source *run.Artifact
 	// Kept says that the source stays after the plan: whoever started it removes it.
 	Kept bool
+	// Manifest is the stack as it would be configured, in JSON: its whole object, which need not exist yet; nil for as it is.
+	Manifest []byte
 	// StandIns are planned outputs that the stack reads in place of the published ones.
 	StandIns []*Planned
 	// Replace is another version of a module, Resolved are the versions of the others; nil for none.
