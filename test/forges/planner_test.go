@@ -142,7 +142,7 @@ func (w *world) until(t *testing.T, number int, commit string, state yubav1.Pull
 // ours are our comments, which must not have the secret.
 func (w *world) ours(t *testing.T, number int) (texts []string) {
 	t.Helper()
-	comments, err := w.forge.Comments(t.Context(), number, time.Time{})
+	comments, err := w.forge.Comments(t.Context(), number, zero)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,6 +172,9 @@ func (w *world) status(t *testing.T, commit string) forge.Status {
 	return forge.Status{}
 }
 
+// zero is the time before everything.
+var zero time.Time
+
 func names(p yubav1.PullRequestStatus) string {
 	var all []string
 	for _, s := range p.Stacks {
@@ -185,6 +188,9 @@ func TestPullRequestsArePlanned(t *testing.T) {
 	server, y := giteatest.Start(t), start(t)
 	t.Run("from branch to comment to review to merge to apply", func(t *testing.T) { life(t, newWorld(t, server, y, "life", true)) })
 	t.Run("without webhooks", func(t *testing.T) { polled(t, newWorld(t, server, y, "polled", false)) })
+	t.Run("manifests of Kustomizations", func(t *testing.T) { manifests(t, newWorld(t, server, y, "manifests", false)) })
+	t.Run("a restart", func(t *testing.T) { restarted(t, newWorld(t, server, y, "restarted", false)) })
+	t.Run("the branch planner of tofu-controller", func(t *testing.T) { adopted(t, newWorld(t, server, y, "adopted", false)) })
 }
 
 // changed is the module with other content.

@@ -158,15 +158,17 @@ func (r *Reconciler) deleted(ctx context.Context, s *stack, prunes bool) error {
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &t); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read the stack %s: %w", s.Name, err)
 	}
-	resources := 0
-	if t.Status.Inventory != nil {
-		resources = len(t.Status.Inventory.Entries)
-	}
 	switch {
 	case !prunes:
 		s.Reason = "the Kustomization does not prune, so that the stack stays"
 	case t.Spec.DestroyResourcesOnDeletion:
-		s.Reason, s.Counts.Destroy = "its resources are destroyed with it", resources
+		// Its deletion destroys with the program that it has now.
+		t.Spec.Destroy = true
+		manifest, err := json.Marshal(&t)
+		if err != nil {
+			return err
+		}
+		s.State, s.Manifest, s.Elsewhere = comment.Waiting, manifest, true
 	default:
 		s.Reason = "its resources stay, without a stack"
 	}

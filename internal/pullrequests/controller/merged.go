@@ -48,11 +48,11 @@ func (r *Reconciler) merge(ctx context.Context, o *yubav1.PullRequestPlanner, m 
 	if err := r.show(ctx, o, m, l, p); err != nil {
 		return err
 	}
-	if over := p.Merged.At.Add(mergedPatience); done || r.now().After(over) {
+	over := p.Merged.At.Add(mergedPatience)
+	if done || r.now().After(over) {
 		return r.erase(ctx, m, p)
-	} else {
-		m.at(over)
 	}
+	m.at(over)
 	return nil
 }
 

@@ -107,7 +107,7 @@ func (p *pull) replan(names []string) (unknown []string) {
 			s.cancel()
 			s.cancel = nil
 		}
-		if s.State != comment.Held && s.Fate != comment.Deleted {
+		if s.State != comment.Held && (s.Fate != comment.Deleted || s.Manifest != nil) {
 			s.again()
 		}
 	}
