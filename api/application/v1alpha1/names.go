@@ -104,6 +104,8 @@ const (
 	ReasonNameTaken = "NameTaken"
 	// ReasonBackendMissing: the API does not serve the kind of the backend.
 	ReasonBackendMissing = "BackendMissing"
+	// ReasonMoved: "yuba move" has moved the object of the instance to another home, or is bringing it.
+	ReasonMoved = "Moved"
 	// ReasonDeleting: the instance is being deleted.
 	ReasonDeleting = "Deleting"
 )
