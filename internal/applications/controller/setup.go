@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
@@ -94,6 +95,9 @@ func (a *Applications) open(ctx context.Context, mgr ctrl.Manager) (err error) {
 	plain := rest.CopyConfig(config)
 	plain.ContentType, plain.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	if a.kinds, err = apiextensions.NewForConfig(plain); err != nil {
+		return err
+	}
+	if a.roles, err = rbacclient.NewForConfig(config); err != nil {
 		return err
 	}
 	meta, err := metadata.NewForConfig(config)

@@ -55,7 +55,7 @@ func (p *Definition) Same(q *Definition) bool {
 // digestOf is the digest of everything that instances depend on.
 func digestOf(d *appv1.ApplicationDefinition) [sha256.Size]byte {
 	spec := d.Spec
-	spec.Dashboard = nil
+	spec.Dashboard, spec.AggregateTo = nil, ""
 	content, err := json.Marshal([]any{d.Name, spec, d.Annotations[appv1.AnnotationInstallTimeout], d.Annotations[appv1.AnnotationUpgradeTimeout], d.Annotations[appv1.AnnotationInstallDisableWait]})
 	if err != nil {
 		return [sha256.Size]byte{} // it came as JSON
