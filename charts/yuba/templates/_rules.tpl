@@ -164,7 +164,7 @@
 # The role of each kind. Kubernetes lets nobody write a role with rights that they lack, which the rule above and this one are for, too.
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [clusterroles]
-  verbs: [get, create, patch]
+  verbs: [create, patch]
 - apiGroups: [content.yuba.dev]
   resources: ["*/plan", "*/why"]
   verbs: [get]

@@ -51,6 +51,8 @@ type Applications struct {
 	engine                      *engine.Engine
 	cluster                     *engine.Cluster
 	memory                      memory
+	// granted has the digests of the roles that were written, by the UIDs of their definitions.
+	granted sync.Map
 
 	instanceQueue queue[Key]
 	defineQueue   queue[reconcile.Request]

@@ -291,6 +291,7 @@ func (p *defining) remove(ctx context.Context) (done bool, err error) {
 	if k, ok := p.book.get(name); ok && k.definition == p.obj.Name {
 		p.book.drop(name)
 	}
+	p.granted.Delete(p.obj.UID)
 	controllerutil.RemoveFinalizer(p.obj, appv1.Finalizer)
 	return true, client.IgnoreNotFound(reconciling.SetFinalizers(ctx, p.Client, p.obj, p.before, p.obj.Finalizers))
 }

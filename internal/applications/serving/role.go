@@ -22,9 +22,6 @@ const (
 	aggregateToUser = "yuba.dev/aggregate-to-application-user"
 )
 
-// Aggregates are the labels by which other roles include the role of a kind.
-var Aggregates = []string{aggregateToEdit, aggregateToAdmin, aggregateToUser}
-
 // RoleName is the name of the role of a kind.
 func RoleName(plural string) string { return "yuba:application:" + plural }
 
