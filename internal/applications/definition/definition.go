@@ -88,6 +88,9 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	if slices.Contains(reserved, d.Spec.Application.Plural) {
 		list.Add(finding.Error, "spec.application.plural", "choose another one", "%q is reserved", d.Spec.Application.Plural)
 	}
+	if strings.HasPrefix(p.Prefix, "-") {
+		list.Add(finding.Error, "spec", "begin it with a letter or digit", "the prefix %q begins names with a hyphen, which no object may have", p.Prefix)
+	}
 	s, found := schema.Parse(d.Spec.Application.OpenAPISchema)
 	list = append(list, found.Below("spec.application.openAPISchema")...)
 	p.Schema = s
@@ -123,10 +126,17 @@ func (p *Definition) terraform() (list finding.List) {
 		list = append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.sensitiveOutputs",
 			Problem: "only module has it: the program itself says which outputs are sensitive", Advice: "remove it"})
 	}
-	if table != nil && len(wrong) == 0 && len(p.Terraform.Inline) > 0 {
-		list = append(list, p.program(table)...)
+	if table == nil || len(wrong) > 0 {
+		return list
 	}
-	return list
+	if len(p.Terraform.Inline) > 0 {
+		return append(list, p.program(table)...)
+	}
+	given, err := p.given()
+	if err != nil {
+		return append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.template", Problem: err.Error()})
+	}
+	return append(list, table.Twice(given).Below("spec.backend.terraform.variables")...)
 }
 
 // program checks an inline program: its variables get what they need, and its outputs exist.
