@@ -129,13 +129,19 @@ spec:
 // define makes a definition of a kind from text with KIND in it.
 func (w *world) define(kind, text string) *appv1.ApplicationDefinition {
 	w.Helper()
-	d := &appv1.ApplicationDefinition{}
-	lower := strings.ToLower(kind)
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "kind: KIND", "kind: "+kind), "KIND", lower)
-	if err := yaml.UnmarshalStrict([]byte(text), d); err != nil {
+	d := w.read(kind, text)
+	if err := w.Create(context.Background(), d); err != nil {
 		w.Fatal(err)
 	}
-	if err := w.Create(context.Background(), d); err != nil {
+	return d
+}
+
+// read reads a definition of a kind from text with KIND in it.
+func (w *world) read(kind, text string) *appv1.ApplicationDefinition {
+	w.Helper()
+	d := &appv1.ApplicationDefinition{}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "kind: KIND", "kind: "+kind), "KIND", strings.ToLower(kind))
+	if err := yaml.UnmarshalStrict([]byte(text), d); err != nil {
 		w.Fatal(err)
 	}
 	return d

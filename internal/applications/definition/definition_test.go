@@ -78,7 +78,7 @@ func TestDefinitions(t *testing.T) {
       template: {spec: {vars: [{name: bucket_name, value: fixed}]}}
 `, errors: []string{`the variable "bucket_name" is also set by the definition's template`}},
 		"a prefix with which no name is valid": {text: strings.Replace(bucket, "prefix: bucket-", "prefix: -bucket-", 1), errors: []string{"begins names with a hyphen"}},
-		"a reserved plural":              {text: strings.Replace(bucket, "plural: buckets", "plural: terraforms", 1), errors: []string{"reserved"}},
+		"a reserved plural":                    {text: strings.Replace(bucket, "plural: buckets", "plural: terraforms", 1), errors: []string{"reserved"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			parsed, found := definition.Parse(read(t, test.text))

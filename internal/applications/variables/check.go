@@ -62,7 +62,6 @@ func (t *Table) Twice(g Given) (list finding.List) {
 	return list
 }
 
-
 type checker struct {
 	module *module.Module
 	list   finding.List
