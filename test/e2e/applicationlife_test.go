@@ -273,3 +273,43 @@ func TestAnInstanceGivesNoRightToAForeignStack(t *testing.T) {
 		t.Error("a forged status approves a foreign plan")
 	}
 }
+
+const sourceDefinition = `
+metadata: {name: KIND}
+spec:
+  application: {kind: KIND, plural: KINDs, singular: KIND, openAPISchema: '{"type":"object","required":["size"],"properties":{"size":{"type":"integer"}}}'}
+  backend:
+    type: Terraform
+    terraform:
+      prefix: KIND-
+      approvePlan: auto
+      sourceRef: {kind: ExternalArtifact, name: program}
+      outputs: [size]
+`
+
+// A module that loses the variable of a field breaks its instances with a message, not silently. What
+// they made stays, and can be destroyed.
+func TestAVariableThatTheModuleLost(t *testing.T) {
+	t.Parallel()
+	y, ns := common(t)
+	const rest = `
+resource "terraform_data" "it" {}
+output "size" { value = `
+	y.push(t, ns, "program", map[string]string{"main.tf": `variable "size" {}` + rest + "var.size }\n"})
+	y.offer(t, "Lossy", sourceDefinition)
+	o := y.use(t, ns, "Lossy", "one", map[string]any{"size": int64(3)}, nil)
+	if s := y.reaches(t, ns, "Lossy", "one", appv1.PhaseReady, ""); string(s.Outputs["size"].Raw) != "3" {
+		t.Errorf("the outputs are %s", s.Outputs)
+	}
+	y.push(t, ns, "program", map[string]string{"main.tf": rest + "0 }\n"})
+	y.reaches(t, ns, "Lossy", "one", appv1.PhaseFailed, `does not declare the variable "size", which Lossy one sets`)
+	stack := y.stackOf(t, ns, "lossy-one")
+	if n := y.resources(t, stack); n != 1 {
+		t.Errorf("%d resources are in the state, want 1", n)
+	}
+	y.delete(t, o)
+	y.leaves(t, ns, "Lossy", "one")
+	if n := y.resources(t, stack); n != 0 {
+		t.Errorf("%d resources are left", n)
+	}
+}
