@@ -6,6 +6,7 @@ package controller_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -128,6 +129,11 @@ func TestRightsToAnInstanceAreNoneToOtherStacks(t *testing.T) {
 			t.Errorf("%v: the stack is %v, the error %v", at, stack, err)
 		}
 	}
+	// The name becomes free.
+	if err := w.Delete(context.Background(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	w.stack("sack-taken", func(t *infrav1.Terraform) bool { return t.UID != foreign.UID && len(t.OwnerReferences) == 1 })
 }
 
 func TestTheFinalizerComesBack(t *testing.T) {
@@ -175,6 +181,32 @@ func TestAMovedStackIsLeftAlone(t *testing.T) {
 	w.stack("chest-photos", func(t *infrav1.Terraform) bool {
 		return t.Spec.DestroyResourcesOnDeletion && string(t.Spec.Vars[0].Value.Raw) == `"b"`
 	})
+}
+
+// At the home to which a stack has moved, its instance is applied later, and takes it over as it is.
+func TestAnInstanceTakesOverItsMovedStack(t *testing.T) {
+	w := newWorld(t)
+	w.awaitDefinition(w.define("Trunk", bucketYAML), appv1.ReasonServed)
+	labels := map[string]string{appv1.LabelKind: "Trunk", appv1.LabelGroup: appv1.InstanceVersion.Group, appv1.LabelName: "photos"}
+	moved := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "trunk-photos", Labels: labels, Finalizers: []string{infrav1.Finalizer},
+		Annotations: map[string]string{"yuba.dev/arriving-from": `{"move":"m","home":"h","name":"laptop"}`}}, Spec: infrav1.TerraformSpec{Inline: map[string]string{"main.tf": ""}, Suspend: true}}
+	if err := w.Create(context.Background(), moved); err != nil {
+		t.Fatal(err)
+	}
+	o := w.make("Trunk", "photos", map[string]any{"bucketName": "a"})
+	if _, message := w.await("Trunk", "photos", appv1.PhasePending); !strings.Contains(message, "laptop") {
+		t.Errorf("the message is %q", message)
+	}
+	if now := w.stack("trunk-photos"); now.Generation != moved.Generation || len(now.OwnerReferences) > 0 {
+		t.Errorf("an arriving stack was written: %+v", now.ObjectMeta)
+	}
+	if err := w.Patch(context.Background(), moved, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"yuba.dev/arriving-from":null}},"spec":{"suspend":null}}`))); err != nil {
+		t.Fatal(err)
+	}
+	now := w.stack("trunk-photos", func(t *infrav1.Terraform) bool { return len(t.OwnerReferences) == 1 && len(t.Spec.Vars) == 2 })
+	if now.UID != moved.UID || now.OwnerReferences[0].UID != o.GetUID() {
+		t.Errorf("the stack is %+v", now.ObjectMeta)
+	}
 }
 
 func TestChangesDuringARestart(t *testing.T) {

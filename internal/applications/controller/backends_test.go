@@ -190,16 +190,17 @@ func TestTheAPIRefusesDefinitionsThatAreNoUnion(t *testing.T) {
 	w := newWorld(t)
 	const terraform, helm = "terraform: {prefix: KIND-, inline: {main.tf: ''}}", "helm: {prefix: KIND-, chartRef: {kind: OCIRepository, name: chart}}"
 	const head = "metadata: {name: KINDs}\nspec:\n  application: {kind: KIND, plural: KINDs, singular: KIND, openAPISchema: '{\"type\":\"object\"}'}\n"
-	for sentence, test := range map[string]struct{ rest, want string }{
-		"Terraform with helm":             {"  backend: {type: Terraform, " + helm + "}\n", "terraform is required with type Terraform"},
-		"Helm with nothing":               {"  backend: {type: Helm}\n", "helm is required with type Helm"},
-		"both":                            {"  backend: {type: Helm, " + helm + ", " + terraform + "}\n", "terraform is required with type Terraform, and allowed only then"},
-		"a type that does not exist":      {"  backend: {type: Pulumi, " + terraform + "}\n", "Unsupported value"},
-		"a release beside a backend":      {"  release: {prefix: a-, chartRef: {kind: HelmChart, name: chart}}\n  backend: {type: Terraform, " + terraform + "}\n", "either release or backend"},
-		"neither a release nor a backend": {"", "either release or backend"},
+	for sentence, test := range map[string]struct{ rest, want, more string }{
+		"a schema of a megabyte":          {"  backend: {type: Terraform, " + terraform + "}\n", "Too long", `,"description":"` + strings.Repeat("x", 1<<20) + `"`},
+		"Terraform with helm":             {"  backend: {type: Terraform, " + helm + "}\n", "terraform is required with type Terraform", ""},
+		"Helm with nothing":               {"  backend: {type: Helm}\n", "helm is required with type Helm", ""},
+		"both":                            {"  backend: {type: Helm, " + helm + ", " + terraform + "}\n", "terraform is required with type Terraform, and allowed only then", ""},
+		"a type that does not exist":      {"  backend: {type: Pulumi, " + terraform + "}\n", "Unsupported value", ""},
+		"a release beside a backend":      {"  release: {prefix: a-, chartRef: {kind: HelmChart, name: chart}}\n  backend: {type: Terraform, " + terraform + "}\n", "either release or backend", ""},
+		"neither a release nor a backend": {"", "either release or backend", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			err := w.Create(context.Background(), w.read("Union", head+test.rest))
+			err := w.Create(context.Background(), w.read("Union", strings.Replace(head, `"object"`, `"object"`+test.more, 1)+test.rest))
 			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("the API answers %v", err)
 			}
@@ -214,6 +215,7 @@ func TestVariablesAreCheckedWhenADefinitionIsWritten(t *testing.T) {
 		"Lost":  {`variable "size" { type = number }`, ``, `the module does not declare the variable "size"`},
 		"Twice": {`"size":{"type":"integer","default":3}`, `"bucket_name":{"type":"string"}`, `would all be the variable "bucket_name"`},
 		"Wrong": {`type = number`, `type = bool`, "size"},
+		"Loop":  {`{"type":"object","properties":{"bucketName":{"type":"string"}`, `{"$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"}}}},"type":"object","properties":{"n":{"$ref":"#/$defs/n"},"bucketName":{"type":"string"}`, "the schema is recursive"},
 		"More":  {`output "endpoint"`, `variable "region" {}` + "\n          " + `output "endpoint"`, `the module requires the variable "region", and nothing sets it`},
 	} {
 		d := w.define(kind, strings.Replace(bucketYAML, test.old, test.new, 1))

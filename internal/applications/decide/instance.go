@@ -162,7 +162,7 @@ func standingOf(o *Object, approve string) Standing {
 	case o.Ready == "True" && !o.Applied:
 		return progressing(orElse(o.Message, "It is being created."))
 	case o.Ready == "True":
-		return Standing{Phase: "Ready", Ready: "True", Reason: "Ready", Message: "It is as the spec says."}
+		return Standing{Phase: "Ready", Ready: "True", Reason: "Ready", Message: "The resources match the spec."}
 	case o.Ready == "False":
 		return Standing{Phase: "Failed", Ready: "False", Reason: "Failed", Message: orElse(o.Message, "It failed, without a message."), Working: true}
 	}

@@ -36,7 +36,7 @@ type sheet struct {
 	UID, Generation string
 	// Longest is how long a name may be.
 	Longest int
-	Changes         bool
+	Changes bool
 }
 
 // known are a definition and what its form is created from.
