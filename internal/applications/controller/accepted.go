@@ -27,8 +27,8 @@ const (
 // acceptance is the spec of a definition and its generation, as it is kept; empty if it is too large.
 func acceptance(d *appv1.ApplicationDefinition) string {
 	kept := appv1.ApplicationDefinition{Spec: *d.Spec.DeepCopy()}
-	// Icons are large, and instances do not depend on them.
-	kept.Annotations, kept.Spec.Dashboard = helmAnnotations(d), nil
+	// Icons are large, and instances do not depend on them, nor on who may use the kind.
+	kept.Annotations, kept.Spec.Dashboard, kept.Spec.AggregateTo = helmAnnotations(d), nil, ""
 	content, err := json.Marshal(&kept)
 	if err != nil {
 		return ""

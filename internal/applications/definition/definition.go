@@ -55,7 +55,7 @@ func (p *Definition) Same(q *Definition) bool {
 // digestOf is the digest of everything that instances depend on.
 func digestOf(d *appv1.ApplicationDefinition) [sha256.Size]byte {
 	spec := d.Spec
-	spec.Dashboard = nil
+	spec.Dashboard, spec.AggregateTo = nil, ""
 	content, err := json.Marshal([]any{d.Name, spec, d.Annotations[appv1.AnnotationInstallTimeout], d.Annotations[appv1.AnnotationUpgradeTimeout], d.Annotations[appv1.AnnotationInstallDisableWait]})
 	if err != nil {
 		return [sha256.Size]byte{} // it came as JSON
@@ -87,6 +87,9 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	}
 	if slices.Contains(reserved, d.Spec.Application.Plural) {
 		list.Add(finding.Error, "spec.application.plural", "choose another one", "%q is reserved", d.Spec.Application.Plural)
+	}
+	if strings.HasPrefix(p.Prefix, "-") {
+		list.Add(finding.Error, "spec", "begin it with a letter or digit", "the prefix %q begins names with a hyphen, which no object may have", p.Prefix)
 	}
 	s, found := schema.Parse(d.Spec.Application.OpenAPISchema)
 	list = append(list, found.Below("spec.application.openAPISchema")...)
@@ -123,10 +126,17 @@ func (p *Definition) terraform() (list finding.List) {
 		list = append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.sensitiveOutputs",
 			Problem: "only module has it: the program itself says which outputs are sensitive", Advice: "remove it"})
 	}
-	if table != nil && len(wrong) == 0 && len(p.Terraform.Inline) > 0 {
-		list = append(list, p.program(table)...)
+	if table == nil || len(wrong) > 0 {
+		return list
 	}
-	return list
+	if len(p.Terraform.Inline) > 0 {
+		return append(list, p.program(table)...)
+	}
+	given, err := p.given()
+	if err != nil {
+		return append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.template", Problem: err.Error()})
+	}
+	return append(list, table.Twice(given).Below("spec.backend.terraform.variables")...)
 }
 
 // program checks an inline program: its variables get what they need, and its outputs exist.

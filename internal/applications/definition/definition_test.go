@@ -69,7 +69,16 @@ func TestDefinitions(t *testing.T) {
 		"a stack's own template is not the definition's": {text: bucket + `      template: {spec: {readInputsFromSecrets: [{name: "${{ .vpc }}", as: vpc}]}}
 `},
 		"sensitive outputs of a program": {text: bucket + "      sensitiveOutputs: [password]\n", errors: []string{"the program itself says which outputs are sensitive"}},
-		"a reserved plural":              {text: strings.Replace(bucket, "plural: buckets", "plural: terraforms", 1), errors: []string{"reserved"}},
+		"a field that replaces what the template fixes, with a program elsewhere": {text: head + `
+  backend:
+    type: Terraform
+    terraform:
+      prefix: bucket-
+      sourceRef: {kind: GitRepository, name: modules}
+      template: {spec: {vars: [{name: bucket_name, value: fixed}]}}
+`, errors: []string{`the variable "bucket_name" is also set by the definition's template`}},
+		"a prefix with which no name is valid": {text: strings.Replace(bucket, "prefix: bucket-", "prefix: -bucket-", 1), errors: []string{"begins names with a hyphen"}},
+		"a reserved plural":                    {text: strings.Replace(bucket, "plural: buckets", "plural: terraforms", 1), errors: []string{"reserved"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			parsed, found := definition.Parse(read(t, test.text))
