@@ -112,6 +112,8 @@ type Options struct {
 	// PostRenderers are spec.postRenderers, as JSON; Strategy is spec.postRenderStrategy.
 	PostRenderers json.RawMessage `json:",omitempty"`
 	Strategy      string          `json:",omitempty"`
+	// HealthChecks are spec.healthCheckExprs, as JSON.
+	HealthChecks json.RawMessage `json:",omitempty"`
 	// Labels and Annotations are for all objects. Origin are Flux's labels.
 	Labels      map[string]string `json:",omitempty"`
 	Annotations map[string]string `json:",omitempty"`
