@@ -47,6 +47,7 @@ var applicationExamples = []applicationExample{
 func TestExamplesOfApplications(t *testing.T) {
 	t.Parallel()
 	buildStandins(t)
+	tofutest.BuildHelm(t, programs)
 	y := alone(t)
 	ns := y.namespace(t)
 	c := cloud.Start()
@@ -66,7 +67,7 @@ func TestExamplesOfApplications(t *testing.T) {
 	}
 	y.do(t, "kubectl", "wait", "--for=condition=Ready", "applicationdefinitions", "--all", "--timeout=60s")
 	// As in the README.
-	y.do(t, "push", "website", filepath.Join(dir, "website"), "-n", ns)
+	y.do(t, "push", filepath.Join(dir, "website"), "website", "-n", ns)
 	y.do(t, "kubectl", "create", "serviceaccount", "website", "-n", ns)
 	y.do(t, "kubectl", "create", "rolebinding", "website", "-n", ns, "--clusterrole=admin", "--serviceaccount="+ns+":website")
 	y.do(t, "kubectl", "apply", "-n", ns, "-f", filepath.Join(dir, "instances.yaml"))
