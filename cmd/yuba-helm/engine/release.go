@@ -45,7 +45,9 @@ func (s *server) release(ctx context.Context, call *wire.Call, packed []byte, re
 		if o.chart, err = load(packed); err != nil {
 			return err
 		}
-		o.chart.Metadata.Version += call.Options.VersionSuffix
+		if o.chart.Metadata.Version, err = versionWith(o.chart.Metadata.Version, call.Options.VersionMetadata); err != nil {
+			return err
+		}
 		result.Chart = describe(o.chart)
 	}
 	kube.ManagedFieldsManager = fieldManager

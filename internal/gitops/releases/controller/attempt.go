@@ -40,7 +40,8 @@ type attempt struct {
 	wanted decide.Wanted
 	stored []wire.Stored
 	drift  decide.Drift
-	forced bool
+	// forced is true until a requested upgrade is done, tried once this attempt has installed or upgraded.
+	forced, tried bool
 }
 
 // attempt makes a release what its HelmRelease says.
@@ -181,7 +182,7 @@ func (a *attempt) resetFailures() {
 func (a *attempt) state() decide.State {
 	obj := a.obj
 	install, upgrade := obj.GetInstall(), obj.GetUpgrade()
-	s := decide.State{Wanted: a.wanted, Forced: a.forced, Drift: a.drift,
+	s := decide.State{Wanted: a.wanted, Forced: a.forced, Tried: a.tried, Drift: a.drift,
 		LastAction: decide.Action(obj.Status.LastAttemptedReleaseAction),
 		Failures:   map[decide.Action]int64{decide.Install: obj.Status.InstallFailures, decide.Upgrade: obj.Status.UpgradeFailures},
 		Policies:   map[decide.Action]decide.Policy{decide.Install: policyOf(obj, install.GetRemediation(), install.GetRetry(false)), decide.Upgrade: policyOf(obj, upgrade.GetRemediation(), upgrade.GetRetry(false))},

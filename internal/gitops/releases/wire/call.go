@@ -107,8 +107,8 @@ type Options struct {
 	// Propagation is that of deletions.
 	Propagation string `json:",omitempty"`
 	MaxHistory  int    `json:",omitempty"`
-	// VersionSuffix is appended to the chart's version.
-	VersionSuffix string `json:",omitempty"`
+	// VersionMetadata is added to the chart's version, after a "+".
+	VersionMetadata string `json:",omitempty"`
 	// PostRenderers are spec.postRenderers, as JSON; Strategy is spec.postRenderStrategy.
 	PostRenderers json.RawMessage `json:",omitempty"`
 	Strategy      string          `json:",omitempty"`
