@@ -117,7 +117,6 @@ func TestHostileValues(t *testing.T) {
 	}
 	for sentence, c := range map[string]struct{ text, path, want string }{
 		"references that multiply": {bomb, "", "is not a YAML document with a map of values"},
-		"a list of a billion":      {"x", "a[1000000000]", "cannot be set at the path"},
 		"a path that is deep":      {"x", strings.Repeat("a.", 120) + "b", "cannot be set at the path"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
