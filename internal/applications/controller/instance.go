@@ -167,8 +167,7 @@ func (p *pass) instance(ctx context.Context) (*render.Instance, error) {
 			return nil, fmt.Errorf("read the spec of %s: %w", p.key, err)
 		}
 	}
-	t := p.kind.parsed.Terraform
-	if t == nil || t.Identity == nil || len(t.Identity.Allowed) == 0 {
+	if !p.kind.parsed.Choosable() {
 		return i, nil
 	}
 	namespace := &metav1.PartialObjectMetadata{}
