@@ -176,7 +176,7 @@ func TestLaws(t *testing.T) {
 	texts := []string{"a", "b", "c", noise(180<<10, "d"), noise(220<<10, "e")}
 	rapid.Check(t, func(t *rapid.T) {
 		l, last := Ledger{}, int64(0)
-		for range rapid.IntRange(1, 16).Draw(t, "steps") {
+		for range rapid.IntRange(1, 7).Draw(t, "steps") {
 			if rapid.Bool().Draw(t, "complete") {
 				l = l.Completed(now)
 			} else {
