@@ -49,6 +49,7 @@ func (a *Applications) roll(ctx context.Context, name string) (ctrl.Result, erro
 	d := rollout.Decide(facts)
 	for _, key := range k.wave.grant(name, d.Update, now) {
 		a.instanceQueue.Add(key, 0)
+		a.rollQueue.Add(name, rollAfter) // the progress with these
 	}
 	if err := a.recordRollout(ctx, k, d, facts.MaxUnavailable); err != nil {
 		return ctrl.Result{}, err
