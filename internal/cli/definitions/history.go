@@ -14,7 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/client-go/dynamic"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/applications/revisions"
@@ -64,16 +64,19 @@ func ledgerOf(ctx context.Context, s *session.Session, name string) (*appv1.Appl
 	if err != nil {
 		return nil, revisions.Ledger{}, err
 	}
-	kind := &metav1.PartialObjectMetadata{}
-	kind.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-	err = s.Objects.Get(ctx, client.ObjectKey{Name: serving.Name(d.Spec.Application.Plural)}, kind)
+	objects, err := dynamic.NewForConfig(s.Config)
+	if err != nil {
+		return nil, revisions.Ledger{}, fmt.Errorf("create a client for kinds: %w", err)
+	}
+	kinds := objects.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
+	kind, err := kinds.Get(ctx, serving.Name(d.Spec.Application.Plural), metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err) || err == nil && kind.Labels[appv1.LabelDefinition] != name:
+	case apierrors.IsNotFound(err) || err == nil && kind.GetLabels()[appv1.LabelDefinition] != name:
 		return nil, revisions.Ledger{}, ui.Exitf(ui.ExitNotFound, "the definition %s has no revisions: its kind is not served. See why:\n    yuba kubectl get applicationdefinition %s -o wide", name, name)
 	case err != nil:
 		return nil, revisions.Ledger{}, fmt.Errorf("read the revisions of the definition %s: %w", name, err)
 	}
-	return d, revisions.Read(kind.Annotations), nil
+	return d, revisions.Read(kind.GetAnnotations()), nil
 }
 
 // pick finds a revision.
