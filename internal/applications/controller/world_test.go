@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
 
@@ -46,7 +47,9 @@ func start(t testing.TB) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	mgr, err := ctrl.NewManager(apitest.API(t).RESTConfig(), ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
-		GracefulShutdownTimeout: new(time.Duration(-1))}) // however long a slow machine takes
+		GracefulShutdownTimeout: new(time.Duration(-1)), // however long a slow machine takes
+		// controller-runtime's priority queue may hang when it is shut down while it hands out items.
+		Controller: config.Controller{UsePriorityQueue: new(false)}})
 	if err != nil {
 		t.Fatal(err)
 	}

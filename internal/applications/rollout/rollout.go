@@ -62,7 +62,8 @@ func Decide(f Facts) Decision {
 		if i.Target || i.Unaffected {
 			d.Turns[i.Name] = true
 		}
-		if !i.Unaffected {
+		// One that went to another revision and back is altered, too.
+		if !i.Unaffected || !i.Since.IsZero() && i.Since.Unix() >= f.Last.Began.Unix() {
 			d.Affected++
 		}
 		inner.Items = append(inner.Items, rollout.Item{Name: i.Name, Current: i.Target || i.Unaffected, Ready: i.Ready, Failed: i.Failed,
