@@ -107,13 +107,13 @@ func (r *runs) count() {
 // TestKillsDuringAChange: 500 instances get a change while the server ends again and again. Each object is
 // written exactly once, and no more of them than allowed are on their way at any moment.
 func TestKillsDuringAChange(t *testing.T) {
-	const instances, limit, kills = 500, 50, 4
+	const instances, limit, kills = 500, 5, 4
 	w := stillWorld(t)
 	r := play(w)
 	stop := start(t)
 	d := w.define("Grain", bucketYAML)
 	w.change(d, func(d *appv1.ApplicationDefinition) {
-		d.Spec.Rollout = &appv1.Rollout{MaxUnavailable: new(intstr.FromString("10%"))}
+		d.Spec.Rollout = &appv1.Rollout{MaxUnavailable: new(intstr.FromString("1%"))}
 		d.Spec.Backend.Terraform.Outputs = nil
 	})
 	for i := range instances {

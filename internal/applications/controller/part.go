@@ -57,8 +57,11 @@ func (p *pass) choose() {
 	if t.turn, t.has = w.turn(p.key, p.Now()); t.target || t.unaffected || t.has && !t.broken {
 		return
 	}
-	t.has = false
-	p.facts.Refused, p.facts.Invalid, p.revision = "", "", follows
+	t.has, p.revision = false, follows
+	if t.broken && older == nil {
+		return // its user has to change something, whatever it follows
+	}
+	p.facts.Refused, p.facts.Invalid = "", ""
 	// The API fills new defaults into specs. An instance that nobody has changed must not get them
 	// before its turn.
 	if untouched := t.mark.generation == p.meta.Generation; untouched && t.made != digest {

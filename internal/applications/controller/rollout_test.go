@@ -6,6 +6,7 @@ package controller_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -288,4 +289,31 @@ func TestWithoutALimitAllChangeAtOnce(t *testing.T) {
 	w.well("plate-b")
 	w.play("plate-c", func(t *infrav1.Terraform) { ready(t, metav1.ConditionFalse, "no credentials") })
 	w.rollout(d, 2, appv1.RolloutComplete, 3)
+}
+
+func TestADefinitionThatIsTooLargeForWaves(t *testing.T) {
+	w := newWorld(t)
+	d := w.define("Hull", bucketYAML)
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // any text that cannot be compressed
+	noise := func(d *appv1.ApplicationDefinition) {
+		var b strings.Builder
+		for b.Len() < 280<<10 {
+			fmt.Fprintf(&b, "# %016x\n", random.Uint64())
+		}
+		d.Spec.Backend.Terraform.Inline["noise.tf"] = b.String()
+	}
+	w.change(d, noise)
+	w.awaitDefinition(d, appv1.ReasonServed)
+	w.change(d, func(d *appv1.ApplicationDefinition) {
+		noise(d)
+		d.Spec.Rollout = &appv1.Rollout{MaxUnavailable: new(intstr.FromInt32(1))}
+	})
+	if message := w.awaitDefinition(d, appv1.ReasonInvalid); !strings.Contains(message, "too large to be rolled out") {
+		t.Errorf("the message is %q", message)
+	}
+	w.change(d, func(d *appv1.ApplicationDefinition) { d.Spec.Rollout = nil })
+	w.awaitDefinition(d, appv1.ReasonServed)
+	w.change(d, noise)
+	w.awaitDefinition(d, appv1.ReasonServed)
+	w.rollout(d, 4, appv1.RolloutComplete, 0)
 }
