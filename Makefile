@@ -155,7 +155,7 @@ test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreS
 	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/...
 
 .PHONY: test-forges
-test-forges: bin/gitea ## Run the tests of pull requests with a real Gitea
+test-forges: build tofu bin/gitea ## Run the tests of pull requests with a real Gitea
 	$(TEST) -timeout 20m $(TESTFLAGS) ./test/forges
 
 # The tests write the pictures of the docs with "make screenshots".

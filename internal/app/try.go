@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +31,8 @@ type tries struct {
 	// direct reads the API without a cache. sources has the programs of stacks.
 	direct  client.Client
 	sources *previewSources
+	// foreseen are the objects that manifests of pull requests would create, by their stack.
+	foreseen sync.Map
 }
 
 func newTries(e *engine, r *stacks.Reconciler, direct client.Client) *tries {
@@ -150,7 +153,9 @@ func (t *tries) judge(ctx context.Context, owner run.Stack, rec run.Record) (*sp
 		return nil, nil
 	}
 	var obj infrav1.Terraform
-	if err := t.direct.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, &obj); err != nil {
+	if foreseen, ok := t.foreseen.Load(owner); ok {
+		foreseen.(*infrav1.Terraform).DeepCopyInto(&obj) //nolint:forcetypeassert // nothing else is stored
+	} else if err := t.direct.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, &obj); err != nil {
 		return nil, err
 	}
 	document, err := t.engine.executor.ReadPart(ctx, rec.Spec.Stack, rec.Spec.ID, run.BlobPlanShow)

@@ -82,7 +82,7 @@ const (
 // Start starts a speculative plan. from are versions for the answer. If inputs are unknown, the answer
 // has ended and says so. In any case the desk removes the request's source.
 func (d *Desk) Start(ctx context.Context, owner run.Stack, r Request, from ...string) (Answer, error) {
-	e := &entry{owner: owner, by: r.By, source: r.Source, asked: time.Now(), ended: make(chan struct{}), detailed: r.Detailed,
+	e := &entry{owner: owner, by: r.By, source: r.removable(), asked: time.Now(), ended: make(chan struct{}), detailed: r.Detailed,
 		answer: Answer{Namespace: owner.Namespace, Name: owner.Name, From: from}}
 	rec, err := d.Draft(ctx, owner, r)
 	if err != nil {
@@ -103,6 +103,14 @@ func (d *Desk) Start(ctx context.Context, owner run.Stack, r Request, from ...st
 		return Answer{}, err
 	}
 	return e.answer, nil
+}
+
+// removable is the source that ends with the plan.
+func (r *Request) removable() *run.Artifact {
+	if r.Kept {
+		return nil
+	}
+	return r.Source
 }
 
 func (d *Desk) add(id string, e *entry) error {

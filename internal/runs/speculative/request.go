@@ -25,6 +25,10 @@ type Request struct {
 	By, Trigger string
 	// Source replaces the artifact of the stack; nil to keep it. It is in the store.
 	Source *run.Artifact
+	// Kept says that the source stays after the plan: whoever started it removes it.
+	Kept bool
+	// Manifest is the stack as it would be configured, in JSON: its whole object, which need not exist yet; nil for as it is.
+	Manifest []byte
 	// StandIns are planned outputs that the stack reads in place of the published ones.
 	StandIns []*Planned
 	// Replace is another version of a module, Resolved are the versions of the others; nil for none.
@@ -79,6 +83,8 @@ type Answer struct {
 	// Outputs are the outputs that the plan changes, without sensitive values.
 	Outputs []plan.OutputValueChange `json:"outputs,omitempty"`
 	Took    run.Duration             `json:"took,omitempty"`
+	// ChangesDigest is equal for two plans with the same changes.
+	ChangesDigest string `json:"changesDigest,omitempty"`
 	// Problems are errors and warnings of the tool, Policy is what policies say; of a detailed plan.
 	// Files are relative to the root module.
 	Problems diagnostic.List `json:"problems,omitempty"`
