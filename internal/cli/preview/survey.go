@@ -288,7 +288,7 @@ func worstOf(all []content.Try) (w worst) {
 		switch result := t.Result(); {
 		case t.Policy.Refused():
 			w.refused++
-		case result == speculative.ResultFailed:
+		case result == speculative.ResultFailed, result == speculative.ResultCanceled:
 			w.failed++
 		case result == speculative.ResultUnknown:
 			w.unknown++
