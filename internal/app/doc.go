@@ -19,6 +19,7 @@
 //	tenants.go           tenants; tenantothers.go other operators of tenants
 //	notifications.go     incoming webhooks, outgoing alerts
 //	circuits.go          outages that affect many stacks
+//	dns.go               DNS names that fail over
 //	telemetry.go         metrics and traces
 //	queue.go             content about runs and decisions; byhand.go manual operations
 //	collect.go           deletes unused blobs; retention.go old runs and state versions; providers.go providers
