@@ -354,6 +354,14 @@ const (
 	ReasonRecordSuspended = "Suspended"
 )
 
+// GetConditions returns the conditions of the status.
+func (f *FailoverRecord) GetConditions() []metav1.Condition { return f.Status.Conditions }
+
+// SetConditions replaces the conditions of the status.
+func (f *FailoverRecord) SetConditions(conditions []metav1.Condition) {
+	f.Status.Conditions = conditions
+}
+
 // FailoverRecordList is a list of failover records.
 //
 // +kubebuilder:object:root=true

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +27,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/dns/record"
 	"github.com/yuba-dev/yuba/internal/dns/resolve"
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
-	"github.com/yuba-dev/yuba/internal/kit/version"
 )
 
 // timeout bounds a request.
@@ -99,9 +99,10 @@ func (s *server) warnings(spec *yubav1.FailoverRecordSpec, is string) (all []str
 }
 
 // older reports whether a version is below a major one. Unknown ones are not.
-func older(text string, major uint64) bool {
-	v, err := version.Parse(text)
-	return err == nil && v.Major() < major
+func older(text string, major int) bool {
+	first, _, _ := strings.Cut(text, ".")
+	is, err := strconv.Atoi(first)
+	return err == nil && is < major
 }
 
 // knowsPlaces checks that pickclosest can work: without the geoip backend, it answers randomly.

@@ -5,6 +5,7 @@ package luatext
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -33,34 +34,49 @@ func Number(n int) Code { return Word(strconv.Itoa(n)) }
 // plain reports whether a character stands for itself in a literal, and in a record.
 func plain(r rune) bool { return r >= ' ' && r <= '~' && r != '\'' && r != '"' && r != '\\' }
 
+// maxParts is how many literals and calls an expression concatenates: Lua has about 200 registers.
+const maxParts = 20
+
 // Text returns an expression whose value is the text, byte by byte.
 func Text(text string) Code {
-	var atoms []string
-	add := func(expression string) {
-		if len(atoms) > 0 {
-			atoms = append(atoms, "..")
+	parts := mixed(text)
+	if len(parts) > maxParts {
+		parts = nil
+		for chunk := range slices.Chunk([]byte(text), 40) {
+			parts = append(parts, char(string(chunk)))
 		}
-		atoms = append(atoms, expression)
 	}
+	if len(parts) == 0 {
+		return Code{[]string{"''"}}
+	}
+	atoms := parts[:1:1]
+	for _, p := range parts[1:] {
+		atoms = append(atoms, "..", p)
+	}
+	return Code{atoms}
+}
+
+// mixed are literals, and calls for the characters that cannot be in literals.
+func mixed(text string) (parts []string) {
 	for len(text) > 0 {
 		n := leading(text, true, maxLiteral)
 		if n > 0 {
-			add("'" + text[:n] + "'")
-			text = text[n:]
+			parts, text = append(parts, "'"+text[:n]+"'"), text[n:]
 			continue
 		}
 		n = leading(text, false, 40)
-		codes := make([]string, n)
-		for i := range codes {
-			codes[i] = strconv.Itoa(int(text[i]))
-		}
-		add("string.char(" + strings.Join(codes, ",") + ")")
-		text = text[n:]
+		parts, text = append(parts, char(text[:n])), text[n:]
 	}
-	if len(atoms) == 0 {
-		add("''")
+	return parts
+}
+
+// char is a call that returns a text.
+func char(text string) string {
+	codes := make([]string, len(text))
+	for i := range codes {
+		codes[i] = strconv.Itoa(int(text[i]))
 	}
-	return Code{atoms}
+	return "string.char(" + strings.Join(codes, ",") + ")"
 }
 
 // leading counts the bytes at the beginning that are plain or not, up to a limit.
