@@ -143,7 +143,7 @@ func TestWhatDoesNotWorkIsSaid(t *testing.T) {
 	}{
 		"no-zone":           {yubav1.ReasonRecordNoZone, "no zone for www.example.com", nothing, "www.example.com"},
 		"wrong-zone":        {yubav1.ReasonRecordInvalid, "is not in the zone", func(s *yubav1.FailoverRecordSpec) { s.Publish.PowerDNS.Zone = "example.com" }, "a.example.org"},
-		"no-secret":         {yubav1.ReasonRecordInvalid, "the Secret none of", func(s *yubav1.FailoverRecordSpec) { s.Publish.PowerDNS.SecretRef.Name = "none" }, "b.example.org"},
+		"no-secret":         {yubav1.ReasonRecordInvalid, "Secret none of", func(s *yubav1.FailoverRecordSpec) { s.Publish.PowerDNS.SecretRef.Name = "none" }, "b.example.org"},
 		"no-server":         {yubav1.ReasonRecordUnreachable, "connection refused", func(s *yubav1.FailoverRecordSpec) { s.Publish.PowerDNS.URL = "http://127.0.0.1:1" }, "c.example.org"},
 		"no-dns":            {yubav1.ReasonRecordUnverified, "is written, but cannot be verified", func(s *yubav1.FailoverRecordSpec) { s.Publish.PowerDNS.Nameserver = "127.0.0.1:1" }, "d.example.org"},
 		"no-places":         {yubav1.ReasonRecordInvalid, "needs the geoip backend", func(s *yubav1.FailoverRecordSpec) { s.Placement = yubav1.PlacementGeo }, "e.example.org"},
