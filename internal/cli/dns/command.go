@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
 
@@ -45,7 +43,7 @@ func newShowCommand(a *session.App) *cobra.Command {
 		Long: `Show what the name of a FailoverRecord answered last, what the answer tells of its endpoints, and the records on the server.
 An endpoint is Unknown if the answer does not tell, such as when only one address is answered.`,
 		Example: "  yuba dns show www\n  yuba dns show shop/www -o json",
-		Args:    ui.Arguments(1, 1), ValidArgsFunction: ui.NoNames,
+		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.ObjectNames(session.FailoverRecords, false),
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
@@ -123,16 +121,11 @@ func show(s *session.Session, f *yubav1.FailoverRecord, now time.Time) {
 // fromAPI reads a record.
 func fromAPI(ctx context.Context, s *session.Session, key types.NamespacedName) (*yubav1.FailoverRecord, error) {
 	f := &yubav1.FailoverRecord{}
-	err := s.Objects.Get(ctx, key, f)
-	switch {
-	case apierrors.IsNotFound(err):
+	if err := s.GetAs(ctx, session.FailoverRecords, key, f); ui.IsNotFound(err) {
 		return nil, ui.Exitf(ui.ExitNotFound, "there is no FailoverRecord %s. List them:\n    yuba kubectl get failoverrecords -n %s", key, key.Namespace)
-	case apimeta.IsNoMatchError(err):
-		return nil, ui.Exitf(ui.ExitNotFound, "this API does not serve FailoverRecords: its server is older")
-	case err != nil:
-		return nil, fmt.Errorf("read the FailoverRecord %s: %w", key, err)
+	} else if err != nil {
+		return nil, err
 	}
-	f.SetGroupVersionKind(yubav1.GroupVersion.WithKind(yubav1.FailoverRecordKind))
 	return f, nil
 }
 

@@ -59,7 +59,7 @@ For placement Geo, say where the client and the endpoints are, as the server's g
 gives networks their latitude and longitude. Addresses without a location are at 0,0, as in PowerDNS.`,
 		Example: "  yuba dns simulate www\n  yuba dns simulate www --down eu-1 --down eu-2\n" +
 			"  yuba dns simulate -f www.yaml --from 203.0.113.7 --location 203.0.113.0/24=52.5,13.4 --location 192.0.2.0/24=50.1,8.7",
-		ValidArgsFunction: ui.NoNames,
+		ValidArgsFunction: a.ObjectNames(session.FailoverRecords, false),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.file == "" && len(args) == 0 {
 				return ui.UsageErrorf(cmd, "name a FailoverRecord, or a file with one (-f)")

@@ -56,8 +56,8 @@ func (r *Reconciler) pass(ctx context.Context, f *yubav1.FailoverRecord) outcome
 	case err != nil:
 		return outcome{yubav1.ReasonRecordUnreachable, sentence(err), min(every, retry)}
 	}
-	if wrote {
-		every = shortest
+	if wrote && f.Spec.Check != nil {
+		return outcome{yubav1.ReasonRecordPublished, fmt.Sprintf("%s is written, and answers %s until the server has checked the endpoints", f.Spec.Host, answer), shortest}
 	}
 	return outcome{yubav1.ReasonRecordPublished, fmt.Sprintf("%s answers %s", f.Spec.Host, answer), every}
 }

@@ -33,7 +33,7 @@ func TestANameFailsOverAndBack(t *testing.T) {
 				s.Placement, s.Endpoints, s.Check = yubav1.PlacementActivePassive, prioritized(s.Endpoints), check(port)
 			})
 			w.await(f, yubav1.ReasonRecordPublished, "www.example.org answers 127.0.0.11")
-			w.tells(yubav1.ReasonRecordPublished, "www.example.org answers")
+			w.tells(yubav1.ReasonRecordPublished, "www.example.org is written, and answers")
 			// The server checked both: the answer is not the one of before the first check.
 			w.answers("www.example.org", "127.0.0.11", time.Minute)
 			eu.Down()
