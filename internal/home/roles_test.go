@@ -100,6 +100,8 @@ var inNamespaces = []right{
 	// What binds a stack is not for who edits it.
 	{"yuba.dev/policies", read, "", write},
 	{"yuba.dev/policies/status", read, "", ""},
+	{"yuba.dev/pullrequestplanners", read, "", write},
+	{"yuba.dev/pullrequestplanners/status", read, "", ""},
 
 	// Kustomizations and tenants act with the rights of the server: no role may write them. Tenants
 	// and templates show values.

@@ -42,6 +42,13 @@
 - apiGroups: [yuba.dev]
   resources: [modulesources/status]
   verbs: [get, update, patch]
+# Plans of pull requests.
+- apiGroups: [yuba.dev]
+  resources: [pullrequestplanners]
+  verbs: [get, list, watch, create, update]
+- apiGroups: [yuba.dev]
+  resources: [pullrequestplanners/status]
+  verbs: [get, update, patch]
 # Contracts between stacks, and bridges to other stores of them.
 - apiGroups: [yuba.dev]
   resources: [contracts]

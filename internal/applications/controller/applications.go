@@ -56,6 +56,7 @@ type Applications struct {
 
 	instanceQueue queue[Key]
 	defineQueue   queue[reconcile.Request]
+	rollQueue     queue[string]
 }
 
 // Key names an instance.
@@ -110,6 +111,8 @@ type memo struct {
 	// digest is that of the object's manifest, and left the object after the last write or comparison.
 	digest string
 	left   owned.Print
+	// stamp is that of the object after the last write.
+	stamp stamp
 	// shown is the digest of the outputs that a pass took from the Secret for the status.
 	shown [sha256.Size]byte
 }

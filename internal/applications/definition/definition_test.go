@@ -31,6 +31,14 @@ const bucket = head + `
       inline: {main.tf: 'variable "bucket_name" { type = string }'}
 `
 
+const helm = head + `
+  backend:
+    type: Helm
+    helm:
+      prefix: bucket-
+      chartRef: {kind: OCIRepository, name: chart}
+`
+
 func read(t *testing.T, text string) *appv1.ApplicationDefinition {
 	t.Helper()
 	d := &appv1.ApplicationDefinition{}
@@ -53,6 +61,12 @@ func TestDefinitions(t *testing.T) {
 		"the union with Helm": {text: head + `
   backend: {type: Helm, helm: {prefix: bucket-, chartRef: {kind: OCIRepository, name: chart}}}
 `},
+		"a release with a template": {text: helm + `      identity: {default: deployer, allowed: [operator]}
+      template: {spec: {targetNamespace: "{{ .namespace }}-web", kubeConfig: {secretRef: {name: cluster}}}}
+`},
+		"a release whose template has an unknown field":  {text: helm + "      template: {spec: {kubeconfig: {}, target: x}}\n", errors: []string{"spec.backend.helm.template"}},
+		"a release whose template names another account": {text: helm + "      template: {spec: {serviceAccountName: root}}\n", errors: []string{"spec.serviceAccountName cannot be set"}},
+		"a release whose template has an unknown word":   {text: helm + "      template: {spec: {targetNamespace: '{{ .user }}'}}\n", errors: []string{"{{ .user }} is not known"}},
 		"no backend":                 {text: head, errors: []string{"neither a release nor one backend"}},
 		"a schema that is none":      {text: strings.Replace(bucket, `{"type":"object"`, `{"type":"oops"`, 1), errors: []string{"spec.application.openAPISchema"}},
 		"a schema that is not JSON":  {text: strings.Replace(bucket, `{"type":"object"`, `type: object`, 1), errors: []string{"spec.application.openAPISchema"}},
