@@ -167,7 +167,17 @@
   verbs: [get, update, patch]
 - apiGroups: [apps.cozystack.io]
   resources: ["*"]
-  verbs: [get, list, watch, update, patch]
+  verbs: [get, list, watch, create, update, patch, delete, deletecollection]
+# The role of each kind. Kubernetes lets nobody write a role with rights that they lack, which the rule above and this one are for, too.
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [clusterroles]
+  verbs: [create, patch]
+- apiGroups: [content.yuba.dev]
+  resources: ["*/plan", "*/why"]
+  verbs: [get]
+- apiGroups: [content.yuba.dev]
+  resources: ["*/approve"]
+  verbs: [create]
 # What instances with Helm become.
 - apiGroups: [helm.toolkit.fluxcd.io]
   resources: [helmreleases]
