@@ -18,6 +18,7 @@
 //	gitops.go            sources, and what is built from them
 //	tenants.go           tenants; tenantothers.go other operators of tenants
 //	notifications.go     incoming webhooks, outgoing alerts
+//	pullrequests.go      plans of pull requests
 //	circuits.go          outages that affect many stacks
 //	dns.go               DNS names that fail over
 //	telemetry.go         metrics and traces
