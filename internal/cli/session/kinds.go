@@ -105,6 +105,8 @@ var (
 		Also: []string{"policy"}, Reports: true}
 	ClusterPolicies = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.ClusterPolicyKind), Plural: "clusterpolicies", Word: "clusterpolicy",
 		Also: []string{"clusterpolicy"}, Reports: true, ClusterWide: true}
+	// PullRequestPlanners have their own commands, too.
+	PullRequestPlanners = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.PullRequestPlannerKind), Plural: "pullrequestplanners", Word: "planner"}
 	// FailoverRecords have their own commands, too.
 	FailoverRecords = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.FailoverRecordKind), Plural: "failoverrecords", Word: "failoverrecord",
 		Also: []string{"failoverrecord"}, Suspends: true, Reports: true}
@@ -153,7 +155,7 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 		gv := k.GVK.GroupVersion()
 		mapper.AddSpecific(k.GVK, gv.WithResource(k.Plural), gv.WithResource(k.Plural), meta.RESTScopeNamespace)
 	}
-	for _, k := range []Kind{CircuitBreakers, Policies, ClusterPolicies, FailoverRecords, ApplicationDefinitions} {
+	for _, k := range []Kind{CircuitBreakers, Policies, ClusterPolicies, PullRequestPlanners, FailoverRecords, ApplicationDefinitions} {
 		resource, scope := k.GVK.GroupVersion().WithResource(k.Plural), meta.RESTScopeNamespace
 		if k.ClusterWide {
 			scope = meta.RESTScopeRoot
