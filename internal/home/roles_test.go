@@ -130,6 +130,8 @@ var inNamespaces = []right{
 	{"/serviceaccounts/token", "", "create", ""},
 	{"coordination.k8s.io/leases", "", read + " " + write, ""},
 	{"/resourcequotas", read, "", ""},
+	{"/namespaces", read, "", ""},
+	{"/events", read, "", ""},
 	{"rbac.authorization.k8s.io/roles", "", "", read + " " + write},
 	{"rbac.authorization.k8s.io/rolebindings", "", "", read + " " + write},
 }

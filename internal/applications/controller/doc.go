@@ -8,6 +8,7 @@
 //   - define.go: a pass over a definition: check it, serve its kind, follow its instances; standing.go:
 //     its status
 //   - instance.go: a pass over an instance: gather, decide, act; facts.go: what is known of its object
+//   - tenants.go: what is known of the namespaces of tenants; tenantpass.go: a pass over a tenant
 //   - status.go: the status of an instance; outputs.go: its outputs
 //   - book.go: the kinds in force; ownership.go: whose an object is
 //   - approve.go: plans of instances, for their users
@@ -25,5 +26,6 @@
 //   - A definition that has instances is kept, and so is its kind: the API would delete them with it.
 //   - A change that living instances do not fit is refused, and names them.
 //   - An instance has the finalizer before its object is created, and until that is gone.
+//   - One pass over a tenant at a time: what one of them is granted, another one cannot have.
 //   - Statuses show no output that is not allow-listed, or that is sensitive or may contain a secret.
 package controller

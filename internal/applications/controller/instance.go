@@ -52,6 +52,7 @@ type pass struct {
 	stack   *infrav1.Terraform
 	release *releaseSight
 	live    *metav1.PartialObjectMetadata
+	tenant  tenantPass
 	facts   decide.Facts
 	// again is when to look again; 0 for never.
 	again time.Duration
@@ -71,6 +72,10 @@ func (a *Applications) reconcile(ctx context.Context, key Key) (ctrl.Result, err
 	}
 	if owned.Older(meta.ResourceVersion, a.memory.get(key).version) {
 		return ctrl.Result{RequeueAfter: behind}, nil
+	}
+	if k.backend == appv1.BackendTenant {
+		a.tenants.pass.Lock()
+		defer a.tenants.pass.Unlock()
 	}
 	p := &pass{Applications: a, key: key, kind: k, meta: meta, sight: at}
 	if err := p.gather(ctx); err != nil {
@@ -98,6 +103,9 @@ func (p *pass) gather(ctx context.Context) error {
 	f.Abandon = p.meta.Annotations[appv1.AnnotationAbandon] == string(p.meta.UID)
 	f.Definition = p.kind.problem
 	f.Approve = fmt.Sprintf("yuba app approve %s %s -n %s", strings.ToLower(p.key.Kind), p.key.Name, p.key.Namespace)
+	if p.kind.backend == appv1.BackendTenant {
+		return p.findTenant(ctx)
+	}
 	if p.kind.parsed != nil && f.Definition == "" && !f.Deleting {
 		if err := p.render(ctx); err != nil {
 			return err
@@ -183,12 +191,18 @@ func (p *pass) instance(ctx context.Context) (*render.Instance, error) {
 func (p *pass) act(ctx context.Context, d decide.Decision) (decide.Decision, error) {
 	switch d.Verb {
 	case decide.Write:
+		if p.kind.backend == appv1.BackendTenant {
+			return p.writeTenant(ctx, d)
+		}
 		return p.write(ctx, d)
 	case decide.Spare:
 		return d, p.spare(ctx)
 	case decide.Delete:
 		return d, p.remove(ctx)
 	case decide.Release:
+		if err := p.leave(ctx); err != nil {
+			return d, err
+		}
 		p.memory.forget(p.key)
 		rest := slices.DeleteFunc(slices.Clone(p.sight.finalizers), func(f string) bool { return f == appv1.Finalizer })
 		return d, client.IgnoreNotFound(p.setFinalizers(ctx, rest))

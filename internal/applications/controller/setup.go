@@ -70,7 +70,8 @@ func (a *Applications) SetupWithManager(ctx context.Context, mgr ctrl.Manager) e
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	err = builder.TypedControllerManagedBy[Key](mgr).Named("application").
-		Watches(&infrav1.Terraform{}, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []Key { return instancesOf(o) })).
+		Watches(&infrav1.Terraform{}, handler.TypedEnqueueRequestsFromMapFunc(a.ofStack)).
+		WatchesMetadata(&corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(a.platformChanged), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesMetadata(namespace, handler.TypedEnqueueRequestsFromMapFunc(a.within), builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		WatchesRawSource(source.TypedFunc[Key](func(_ context.Context, q workqueue.TypedRateLimitingInterface[Key]) error {
 			a.instanceQueue.to.Store(&q)
@@ -119,6 +120,9 @@ func (a *Applications) open(ctx context.Context, mgr ctrl.Manager) (err error) {
 		Changed: func(_ owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) {
 			a.releaseChanged(id, now)
 		}})
+	a.parts = owned.NewWatch(ctx, owned.Options{Metadata: meta, Mapper: mgr.GetRESTMapper(), Selector: appv1.LabelNamespace,
+		Owners:  func(owned.ID, metav1.Object) []owned.Owner { return []owned.Owner{{}} },
+		Changed: func(_ owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) { a.partChanged(id, now) }})
 	a.served = owned.NewWatch(ctx, owned.Options{Metadata: meta, Mapper: mgr.GetRESTMapper(), Selector: appv1.LabelDefinition,
 		Owners: func(_ owned.ID, o metav1.Object) []owned.Owner {
 			return []owned.Owner{owner(o.GetLabels()[appv1.LabelDefinition])}
@@ -155,6 +159,18 @@ func (a *Applications) within(_ context.Context, namespace client.Object) (keys 
 	return keys
 }
 
+// ofStack are the instances that a change of a stack concerns: its own, and a deleted tenant that waits
+// until its namespace is empty.
+func (a *Applications) ofStack(_ context.Context, o client.Object) []Key {
+	if keys := instancesOf(o); len(keys) > 0 {
+		return keys
+	}
+	if one, ok := a.tenants.in(o.GetNamespace()); ok {
+		return []Key{one.key}
+	}
+	return nil
+}
+
 // instancesOf is the instance that controls an object.
 func instancesOf(o metav1.Object) []Key {
 	ref := metav1.GetControllerOfNoCopy(o)
@@ -172,6 +188,9 @@ func (a *Applications) noticed(id owned.ID, now *metav1.PartialObjectMetadata) {
 		return // a pass's own write
 	}
 	a.instanceQueue.Add(key, 0)
+	if now == nil {
+		a.wakeWaiting(key.Namespace)
+	}
 	if k, ok := a.book.get(key.Kind); ok && (now == nil || known == "") {
 		a.defineQueue.Add(reconcile.Request{NamespacedName: owner(k.definition)}, countAfter)
 	}

@@ -19,6 +19,8 @@ type Facts struct {
 	Holder string
 	// Object is the instance's object; nil for none.
 	Object *Object
+	// Blocked says what is in a tenant's namespace, and must go before it; empty for nothing.
+	Blocked string
 	// Approve is the command that approves the pending plan, for messages.
 	Approve string
 }
@@ -93,6 +95,8 @@ var rules = []rule{
 	{func(f *Facts) bool { return f.Deleting && f.Object == nil }, says(Release, deleting, "Its resources are gone.")},
 	// The user wants to leave what exists. A deletion that has begun must learn it, too.
 	{func(f *Facts) bool { return f.Deleting && f.Abandon && f.Object.Destroys }, says(Spare, deleting, "Its resources are kept.")},
+	// Deleting a namespace would take everything in it, without asking.
+	{func(f *Facts) bool { return f.Deleting && f.Blocked != "" && !f.Object.Deleting }, func(f *Facts) Decision { return Decision{Rest, blocked(f.Blocked)} }},
 	{func(f *Facts) bool { return f.Deleting && !f.Object.Deleting }, says(Delete, deleting, "Its resources are being destroyed.")},
 	// Its resources are destroyed first, and the object says how far that is.
 	{func(f *Facts) bool { return f.Deleting }, func(f *Facts) Decision { return Decision{Rest, leaving(f.Object, f.Approve)} }},
@@ -163,13 +167,17 @@ func leaving(o *Object, approve string) Standing {
 		s.Phase, s.Ready, s.Reason = "Deleting", "False", "Deleting"
 		return s
 	case o.Stuck != "":
-		s := deleting("The deletion is blocked: " + o.Stuck)
-		s.Working, s.Stalled = false, true
-		return s
+		return blocked(o.Stuck)
 	case o.Ready == "False" && o.Message != "":
 		return deleting("The deletion is blocked: " + o.Message)
 	}
 	return deleting("Its resources are being destroyed.")
+}
+
+func blocked(by string) Standing {
+	s := deleting("The deletion is blocked: " + by)
+	s.Working, s.Stalled = false, true
+	return s
 }
 
 func orElse(text, other string) string {

@@ -54,6 +54,8 @@ func TestDecide(t *testing.T) {
 			verb: decide.Delete, phase: "Deleting", reason: "Deleting", message: "Its resources are being destroyed."},
 		"the destroy failed: say why, and wait": {facts: decide.Facts{Deleting: true, Kept: true, Object: object(func(o *decide.Object) { o.Deleting, o.Ready, o.Message = true, "False", "bucket not empty" })},
 			verb: decide.Rest, phase: "Deleting", reason: "Deleting", message: "The deletion is blocked: bucket not empty"},
+		"a tenant whose namespace has applications: keep it, and say what must go": {facts: decide.Facts{Deleting: true, Kept: true, Blocked: "it has Bucket photos", Object: object(nothing)},
+			verb: decide.Rest, phase: "Deleting", reason: "Deleting", message: "The deletion is blocked: it has Bucket photos", stalled: true},
 		"an abandoned instance: tell the object": {facts: decide.Facts{Deleting: true, Kept: true, Abandon: true, Object: object(func(o *decide.Object) { o.Deleting = true })},
 			verb: decide.Spare, phase: "Deleting", reason: "Deleting", message: "Its resources are kept."},
 		"the object is gone: release":    {facts: decide.Facts{Deleting: true, Kept: true}, verb: decide.Release, phase: "Deleting", reason: "Deleting", message: "Its resources are gone."},
@@ -72,9 +74,9 @@ func TestDecide(t *testing.T) {
 func TestLaws(t *testing.T) {
 	texts := []string{"", "why"}
 	each := func(bits int, n int) bool { return bits>>n&1 == 1 }
-	for bits := range 1 << 14 {
+	for bits := range 1 << 15 {
 		f := decide.Facts{Deleting: each(bits, 0), Kept: each(bits, 1), Abandon: each(bits, 2), Definition: texts[bits>>3&1], Refused: texts[bits>>4&1],
-			Invalid: texts[bits>>5&1], Missing: texts[bits>>6&1], Holder: texts[bits>>7&1], Approve: "approve"}
+			Invalid: texts[bits>>5&1], Missing: texts[bits>>6&1], Holder: texts[bits>>7&1], Blocked: texts[bits>>14&1], Approve: "approve"}
 		if each(bits, 8) {
 			f.Object = &decide.Object{Current: each(bits, 9), Deleting: each(bits, 10), Destroys: each(bits, 11), Observed: each(bits, 12), Awaits: texts[bits>>13&1]}
 		}
@@ -83,6 +85,8 @@ func TestLaws(t *testing.T) {
 		switch {
 		case d.Verb == decide.Release && (!f.Deleting || f.Object != nil):
 			t.Errorf("%+v is released", f)
+		case d.Verb == decide.Delete && f.Blocked != "":
+			t.Errorf("the namespace of %+v is deleted with what is in it", f)
 		case d.Verb == decide.Delete && !f.Deleting:
 			t.Errorf("the object of %+v is deleted", f)
 		case d.Verb == decide.Write && (f.Deleting || f.Definition+f.Refused+f.Invalid+f.Missing+f.Holder != ""):

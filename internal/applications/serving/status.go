@@ -48,6 +48,7 @@ func statusSchema() props {
 		"revision": object("The revisions of the program.", map[string]props{
 			"planned": text("The revision that was last planned."), "applied": text("The revision that was last applied.")}),
 		"version":    text("The version of the chart."),
+		"namespace":  text("The namespace of a tenant."),
 		"backendRef": object("The object behind it.", map[string]props{"apiVersion": text("Its API version."), "kind": text("Its kind."), "name": text("Its name.")}),
 	})
 }

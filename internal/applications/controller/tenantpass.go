@@ -1,0 +1,428 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/applications/decide"
+	"github.com/yuba-dev/yuba/internal/applications/namespaces"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+)
+
+// counting is when a quota is looked at again that nobody has counted yet.
+const counting = 10 * behind
+
+// tenantPass is what a pass over a tenant knows besides its facts.
+type tenantPass struct {
+	// namespace is the tenant's; empty for none yet.
+	namespace string
+	// wanted is the tenant as it should be, and objects what it has then; nil if it was refused.
+	wanted  *namespaces.Tenant
+	objects []*unstructured.Unstructured
+}
+
+// findTenant finds the namespace of the instance, and what should be in it.
+func (p *pass) findTenant(ctx context.Context) error {
+	if err := p.parts.Follow(ctx, owner(p.kind.definition), namespaces.Kinds()); err != nil {
+		return fmt.Errorf("follow the namespaces of tenants: %w", err)
+	}
+	p.tenants.sync(p.parts)
+	p.tenant.namespace = p.tenants.of(p.key)
+	f := &p.facts
+	if at := p.tenant.namespace; at != "" {
+		if m, _ := p.parts.Get(namespaceID(at)); m != nil {
+			p.live = metadataOf(m, namespaces.NamespaceKind)
+			f.Object = &decide.Object{Deleting: m.DeletionTimestamp != nil, Destroys: true, Observed: true, Ready: string(metav1.ConditionTrue), Applied: true}
+		}
+	}
+	switch {
+	case f.Deleting && (f.Abandon || p.tenant.namespace == p.key.Namespace):
+		// It leaves its namespace as it is; the root's is not the instance's.
+		f.Object, p.live = nil, nil
+	case f.Deleting && f.Object != nil:
+		if err := p.content(ctx); err != nil {
+			return err
+		}
+	case !f.Deleting && p.kind.parsed != nil && f.Definition == "":
+		if err := p.ask(ctx); err != nil {
+			return err
+		}
+	}
+	p.tenants.wait(p.key, f.Blocked+f.Refused+f.Invalid != "")
+	return nil
+}
+
+// ask finds out whether the instance gets what it asks for, and what it has then.
+func (p *pass) ask(ctx context.Context) error {
+	i, err := p.instance(ctx)
+	if err != nil {
+		return err
+	}
+	d := p.kind.parsed
+	prefix, root := d.Tenant.Begin()
+	from, err := p.ofPlatform(ctx, root)
+	if err != nil {
+		return fmt.Errorf("read the values of the platform: %w", err)
+	}
+	if from.bad != "" {
+		p.facts.Refused = sentence(from.bad)
+		return nil
+	}
+	a := &namespaces.Ask{Tree: namespaces.Tree{Root: root, Prefix: prefix}, Name: p.key.Name, Parent: p.key.Namespace,
+		Spec: d.Schema.Default(i.Spec), Modules: d.Tenant.Modules}
+	p.neighbours(a, from.above)
+	if a.Grows() {
+		if ok, err := p.count(ctx, a); err != nil || !ok {
+			return err
+		}
+	}
+	grant, refusal := a.Grant()
+	switch {
+	case refusal != nil && refusal.Wrong:
+		p.facts.Invalid = sentence(refusal.Says)
+		return nil
+	case refusal != nil:
+		p.facts.Refused = sentence(refusal.Says)
+		return nil
+	}
+	p.tenant.wanted = &namespaces.Tenant{Tree: a.Tree, Kind: p.key.Kind, Parent: a.Parent, Name: a.Name, Labels: d.Labels, Grant: grant, Children: a.Children,
+		Cluster: from.cluster, Foreign: from.foreign && a.IsRoot()}
+	if p.tenant.objects, err = p.tenant.wanted.Objects(); err != nil {
+		return err
+	}
+	current := p.stale() == nil
+	for _, u := range p.tenant.objects {
+		digest, err := seal(u)
+		if err != nil {
+			return err
+		}
+		current = current && p.partAsLeft(p.key, u, digest)
+	}
+	if p.facts.Object != nil {
+		p.facts.Object.Current = current
+	}
+	return nil
+}
+
+// neighbours finds the place of the instance in the tree.
+func (p *pass) neighbours(a *namespaces.Ask, ofRoot *namespaces.Grant) {
+	own := a.Namespace()
+	parent, known := p.tenants.in(a.Parent)
+	a.Tenant = a.Parent == a.Root || known && parent.key.Kind == p.key.Kind
+	a.Above = ofRoot
+	if known && !a.IsRoot() {
+		a.Above = parent.grant
+		m, _ := p.instances.Look(parent.key.id())
+		a.Leaving = m != nil && m.DeletionTimestamp != nil
+	}
+	for at, one := range p.tenants.all() {
+		n := namespaces.Neighbour{Name: one.key.Name, Grant: one.grant}
+		switch {
+		case at == own:
+			if one.key == p.key {
+				a.Had = one.grant
+			}
+			continue
+		case one.key.Namespace == a.Parent && at != a.Parent && !a.IsRoot():
+			a.Siblings = append(a.Siblings, n)
+		case one.key.Namespace == own:
+			a.Children = append(a.Children, n)
+		}
+		if !slices.Contains(a.Chain(own), at) && !slices.Contains(a.Chain(at), own) {
+			a.Others = append(a.Others, n)
+		}
+	}
+}
+
+// count finds out what the parent's namespace uses. ok is false if that is not known yet.
+func (p *pass) count(ctx context.Context, a *namespaces.Ask) (ok bool, err error) {
+	quota := &corev1.ResourceQuota{}
+	err = p.Reader.Get(ctx, client.ObjectKey{Namespace: a.Parent, Name: appv1.TenantQuota}, quota)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read what %s uses: %w", a.Parent, err)
+	}
+	if err != nil || len(quota.Status.Used) < len(quota.Spec.Hard) {
+		p.facts.Refused, p.again = fmt.Sprintf("What the parent, %s, uses is being counted.", a.Parent), counting
+		return false, nil
+	}
+	a.Used = namespaces.Quota{}
+	for name, amount := range quota.Status.Used {
+		a.Used[string(name)] = amount
+	}
+	return true, nil
+}
+
+// content says what is in the namespace of a deleted tenant and must go before it.
+func (p *pass) content(ctx context.Context) error {
+	at := p.tenant.namespace
+	kinds := p.book.all()
+	var definitions appv1.ApplicationDefinitionList
+	if err := p.Client.List(ctx, &definitions, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list the application definitions: %w", err)
+	}
+	for i := range definitions.Items {
+		d := &definitions.Items[i]
+		ready := conditions.Of(d, appv1.ConditionReady).Status == metav1.ConditionTrue
+		if _, known := kinds[d.Spec.Application.Kind]; !known && (ready || d.Status.Instances > 0) {
+			p.facts.Blocked, p.again = fmt.Sprintf("The instances of %s are not known yet.", d.Spec.Application.Kind), counting
+			return nil
+		}
+	}
+	var found []string
+	for name := range kinds {
+		p.instances.Each(groupKind(name), func(m *metav1.PartialObjectMetadata, _ any) {
+			if m.Namespace == at {
+				found = append(found, name+" "+m.Name)
+			}
+		})
+	}
+	var stacks infrav1.TerraformList
+	if err := p.Client.List(ctx, &stacks, client.InNamespace(at), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list the stacks of %s: %w", at, err)
+	}
+	for i := range stacks.Items {
+		if len(instancesOf(&stacks.Items[i])) == 0 {
+			found = append(found, infrav1.Kind+" "+stacks.Items[i].Name)
+		}
+	}
+	if len(found) > 0 {
+		slices.Sort(found)
+		p.facts.Blocked = fmt.Sprintf("The namespace %s has %s. Delete them first; or delete the tenant alone, and leave its namespace with all of it, by the annotation %s=%s",
+			at, list(found[:min(named, len(found))], len(found)), appv1.AnnotationAbandon, p.meta.UID)
+	}
+	return nil
+}
+
+// stale is the quota of a tenant that has none any more; nil for none.
+func (p *pass) stale() *metav1.PartialObjectMetadata {
+	if p.tenant.wanted.ResourceQuota() != nil {
+		return nil
+	}
+	m, _ := p.parts.Get(owned.ID{GroupKind: namespaces.QuotaKind.GroupKind(), Namespace: p.tenant.wanted.Namespace(), Name: appv1.TenantQuota})
+	if m == nil {
+		return nil
+	}
+	return metadataOf(m, namespaces.QuotaKind)
+}
+
+// left is what a pass left of an object.
+type left struct {
+	digest string
+	print  owned.Print
+}
+
+// partAsLeft reports whether an object of a tenant is as it should be. After a restart, its annotation is
+// the proof.
+func (a *Applications) partAsLeft(key Key, u *unstructured.Unstructured, digest string) bool {
+	id := owned.IDOf(u)
+	if l, ok := a.memory.get(key).parts[id]; ok {
+		return l.digest == digest && a.parts.AsLeft(id, l.print)
+	}
+	now, _ := a.parts.Get(id)
+	if now == nil || now.Annotations[appv1.AnnotationMade] != digest {
+		return false
+	}
+	a.leavePart(key, id, left{digest, owned.PrintOf(now)})
+	return true
+}
+
+func (a *Applications) leavePart(key Key, id owned.ID, l left) {
+	a.memory.change(key, func(m *memo) {
+		parts := maps.Clone(m.parts)
+		if parts == nil {
+			parts = map[owned.ID]left{}
+		}
+		parts[id] = l
+		m.parts = parts
+	})
+}
+
+// writeTenant keeps the instance, and writes what it has.
+func (p *pass) writeTenant(ctx context.Context, d decide.Decision) (decide.Decision, error) {
+	if !p.facts.Kept {
+		if err := p.setFinalizers(ctx, append(slices.Clone(p.sight.finalizers), appv1.Finalizer)); err != nil {
+			return d, err
+		}
+	}
+	t := p.tenant.wanted
+	at := t.Namespace()
+	before := p.tenants.put(at, tenant{p.key, t.Grant, p.versionOf(at)})
+	// What the tenant gets, its parent has no more, before the tenant has it.
+	err := p.settle(ctx, t.Parent)
+	if err == nil {
+		err = p.writeParts(ctx)
+	}
+	var conflict *engine.ConflictError
+	switch {
+	case errors.As(err, &conflict):
+		p.facts.Holder = fmt.Sprintf("the namespace %s belongs to %s. Choose another name for the tenant", at, conflict.Holder)
+	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
+		p.facts.Invalid = "the API refuses what the tenant asks for: " + err.Error()
+	case err != nil:
+		return d, fmt.Errorf("write the namespace of %s: %w", p.key, err)
+	default:
+		p.granted(before)
+		return d, nil
+	}
+	p.tenants.put(at, before)
+	p.again = troubleAfter
+	return decide.Instance(p.facts), p.settle(ctx, t.Parent)
+}
+
+// granted tells the neighbours what is new.
+func (p *pass) granted(before tenant) {
+	t := p.tenant.wanted
+	if t.Grant.Same(before.grant) {
+		return
+	}
+	p.wakeChildren(p.key.Kind, t.Namespace())
+	if before.grant != nil {
+		for _, key := range p.tenants.waitingIn(t.Parent) {
+			if key != p.key {
+				p.instanceQueue.Add(key, 0)
+			}
+		}
+	}
+}
+
+func (p *pass) versionOf(namespace string) string {
+	if m, _ := p.parts.Get(namespaceID(namespace)); m != nil {
+		return m.ResourceVersion
+	}
+	return ""
+}
+
+// writeParts writes the namespace, and then what is in it.
+func (p *pass) writeParts(ctx context.Context) error {
+	t := p.tenant.wanted
+	for i, u := range p.tenant.objects {
+		written, err := p.writePart(ctx, p.key, u, i > 0 || t.Namespace() == t.Parent)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			p.tenants.put(t.Namespace(), tenant{p.key, t.Grant, written.GetResourceVersion()})
+		}
+	}
+	stale := p.stale()
+	if stale == nil {
+		return nil
+	}
+	err := p.Client.Delete(ctx, stale, client.Preconditions{UID: &stale.UID})
+	return client.IgnoreNotFound(err)
+}
+
+// writePart writes an object of a tenant. What is in its namespace is the tenant's, whoever made it.
+func (a *Applications) writePart(ctx context.Context, key Key, u *unstructured.Unstructured, inside bool) (*unstructured.Unstructured, error) {
+	digest := u.GetAnnotations()[appv1.AnnotationMade]
+	if a.partAsLeft(key, u, digest) {
+		if m, _ := a.parts.Get(owned.IDOf(u)); m != nil {
+			return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"resourceVersion": m.ResourceVersion}}}, nil
+		}
+	}
+	live, _ := a.parts.Get(owned.IDOf(u))
+	if live != nil {
+		live = metadataOf(live, u.GroupVersionKind())
+	}
+	written, err := a.engine.Write(ctx, a.cluster, engine.Write{Manifest: u, Ownership: tenancy{inside}, Live: live, Force: inside || live != nil})
+	if err != nil {
+		return nil, err
+	}
+	a.leavePart(key, owned.IDOf(u), left{digest, owned.PrintOf(written)})
+	return written, nil
+}
+
+// settle brings the quota of a namespace to what its tenants leave it.
+func (p *pass) settle(ctx context.Context, namespace string) error {
+	one, ok := p.tenants.in(namespace)
+	if !ok || one.key == p.key || one.grant == nil {
+		return nil
+	}
+	prefix, root, known := p.treeOf(one.key.Kind)
+	if !known {
+		return nil
+	}
+	t := &namespaces.Tenant{Tree: namespaces.Tree{Root: root, Prefix: prefix}, Kind: one.key.Kind, Parent: one.key.Namespace, Name: one.key.Name,
+		Grant: one.grant, Children: p.tenants.childrenOf(namespace)}
+	quota := t.ResourceQuota()
+	if quota == nil {
+		return nil
+	}
+	if _, err := seal(quota); err != nil {
+		return err
+	}
+	if _, err := p.writePart(ctx, one.key, quota, true); err != nil {
+		return fmt.Errorf("write the quota of %s: %w", namespace, err)
+	}
+	return nil
+}
+
+func (p *pass) treeOf(kind string) (prefix, root string, ok bool) {
+	k, ok := p.book.get(kind)
+	if !ok || k.parsed == nil || k.parsed.Tenant == nil {
+		return "", "", false
+	}
+	prefix, root = k.parsed.Tenant.Begin()
+	return prefix, root, true
+}
+
+// leave gives back what a released tenant had.
+func (p *pass) leave(ctx context.Context) error {
+	p.tenants.wait(p.key, false)
+	if p.kind.backend != appv1.BackendTenant {
+		return nil
+	}
+	if err := p.settle(ctx, p.key.Namespace); err != nil {
+		return err
+	}
+	p.wakeWaiting(p.key.Namespace)
+	return nil
+}
+
+// tenancy implements engine.Ownership for the objects of a tenant, which its labels mark.
+type tenancy struct{ inside bool }
+
+// Standing implements engine.Ownership.
+func (tenancy) Standing(live, manifest metav1.Object) engine.Standing {
+	is, ok := tenantOf(live)
+	wanted, _ := tenantOf(manifest)
+	mine := ok && is == wanted
+	return engine.Standing{Mine: mine, Marked: mine}
+}
+
+// Rival implements engine.Ownership.
+func (t tenancy) Rival(live, _ metav1.Object, _ bool) engine.Rival {
+	if t.inside {
+		return engine.Rival{}
+	}
+	if is, ok := tenantOf(live); ok {
+		return engine.Rival{Name: fmt.Sprintf("%s %s in %s", is.Kind, is.Name, is.Namespace), Firm: true}
+	}
+	return engine.Rival{Name: "somebody else: it existed before the tenant, without its labels", Firm: true}
+}
+
+// Adopt implements engine.Ownership.
+func (tenancy) Adopt(live, manifest metav1.Object) map[string]any {
+	return map[string]any{"metadata": map[string]any{"uid": live.GetUID(), "labels": manifest.GetLabels()}}
+}
+
+// References implements engine.Ownership.
+func (tenancy) References(live, _ metav1.Object) []metav1.OwnerReference {
+	return slices.Clone(live.GetOwnerReferences())
+}
