@@ -103,9 +103,6 @@ func (p *pass) describe(ctx context.Context, s *appv1.InstanceStatus) error {
 		s.BackendRef = &appv1.BackendReference{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: p.live.Name}
 	}
 	s.Namespace = p.tenant.namespace
-	if p.tenant.wanted != nil && p.live == nil {
-		s.Namespace = p.tenant.wanted.Namespace()
-	}
 	if p.release != nil {
 		s.Version = p.release.version
 	}

@@ -227,15 +227,16 @@ type left struct {
 	print  owned.Print
 }
 
-// partAsLeft reports whether an object of a tenant is as it should be. After a restart, its annotation is
-// the proof.
+// partAsLeft reports whether an object of a tenant is as it should be. After a restart, the annotation of a
+// namespace or quota is the proof: the tenant's users cannot write these. The others are applied once more.
 func (a *Applications) partAsLeft(key Key, u *unstructured.Unstructured, digest string) bool {
 	id := owned.IDOf(u)
 	if l, ok := a.memory.get(key).parts[id]; ok {
 		return l.digest == digest && a.parts.AsLeft(id, l.print)
 	}
 	now, _ := a.parts.Get(id)
-	if now == nil || now.Annotations[appv1.AnnotationMade] != digest {
+	proof := id.GroupKind == namespaces.NamespaceKind.GroupKind() || id.GroupKind == namespaces.QuotaKind.GroupKind()
+	if now == nil || !proof || now.Annotations[appv1.AnnotationMade] != digest {
 		return false
 	}
 	a.leavePart(key, id, left{digest, owned.PrintOf(now)})
@@ -278,7 +279,13 @@ func (p *pass) writeTenant(ctx context.Context, d decide.Decision) (decide.Decis
 		return d, fmt.Errorf("write the namespace of %s: %w", p.key, err)
 	default:
 		p.granted(before)
-		return d, nil
+		// An object that was as it should be sends no event, so this pass also says how the tenant is.
+		f := &p.facts
+		f.Kept, p.tenant.namespace = true, at
+		f.Object = &decide.Object{Current: true, Destroys: true, Observed: true, Ready: string(metav1.ConditionTrue), Applied: true}
+		p.live = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: at}}
+		p.live.SetGroupVersionKind(namespaces.NamespaceKind)
+		return decide.Instance(*f), nil
 	}
 	p.tenants.put(at, before)
 	p.again = troubleAfter

@@ -69,12 +69,19 @@ func start(t testing.TB) (stop func()) {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+	w := newClient(t)
+	t.Cleanup(start(t))
+	return w
+}
+
+// newClient is a world without controllers.
+func newClient(t testing.TB) *world {
+	t.Helper()
 	w := &world{TB: t, Client: apitest.Client(t), namespace: apitest.Namespace(t)}
 	var err error
 	if w.objects, err = dynamic.NewForConfig(apitest.API(t).RESTConfig()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(start(t))
 	return w
 }
 

@@ -65,7 +65,7 @@ func (a *Ask) Grant() (*Grant, *Refusal) {
 	}
 	switch {
 	case !a.Tenant:
-		return nil, &Refusal{Says: fmt.Sprintf("%s is not the namespace of a tenant. Create it in %s, or in the namespace of one of its tenants", a.Parent, a.Root)}
+		return nil, &Refusal{Says: fmt.Sprintf("the namespace %s is not a tenant's. Create it in %s, or in the namespace of one of its tenants", a.Parent, a.Root)}
 	case a.Leaving && a.Had == nil:
 		return nil, &Refusal{Says: fmt.Sprintf("the parent, %s, is being deleted. Create it in another namespace", a.Parent)}
 	}
