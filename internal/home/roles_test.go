@@ -131,7 +131,7 @@ var inNamespaces = []right{
 	{"coordination.k8s.io/leases", "", read + " " + write, ""},
 	{"/resourcequotas", read, "", ""},
 	{"/namespaces", read, "", ""},
-	{"/events", read, "", ""},
+	{"/events", read, write, ""},
 	{"rbac.authorization.k8s.io/roles", "", "", read + " " + write},
 	{"rbac.authorization.k8s.io/rolebindings", "", "", read + " " + write},
 }
