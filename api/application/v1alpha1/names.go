@@ -70,7 +70,8 @@ const (
 	// AnnotationTenant is what a tenant was granted: its quota, and what its children inherit. Only the
 	// server writes it.
 	AnnotationTenant = "apps.cozystack.io/tenant"
-	// PlatformValues is the Secret with the values of the platform for charts.
+	// PlatformValues is the Secret with the values of the platform for charts, and the ConfigMap with the
+	// inherited ones for stacks.
 	PlatformValues = "cozystack-values"
 	// TenantQuota is the ResourceQuota of a tenant's namespace.
 	TenantQuota = "tenant-quota"

@@ -155,6 +155,10 @@ func TestTenantsAreATreeOfNamespaces(t *testing.T) {
 	if diff := cmp.Diff(values, e.values(baz)); diff != "" {
 		t.Errorf("the values (-want +got):\n%s", diff)
 	}
+	plain := &corev1.ConfigMap{}
+	if err := e.Get(context.Background(), client.ObjectKey{Namespace: baz, Name: "cozystack-values"}, plain); err != nil || plain.Data["host"] != "baz.bar.foo.example.org" || plain.Data["ingress"] != bar {
+		t.Errorf("the values for stacks are %v, error %v", plain.Data, err)
+	}
 	// What is above changes.
 	e.ask(e.root(), "foo", `{"spec":{"host":"foo.io","etcd":false,"schedulingClass":"fast"}}`)
 	platform.StringData = map[string]string{"values.yaml": "_cluster: {region: us}\n_namespace: {host: example.org, etcd: estate-root}\n"}

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
-	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,13 +22,14 @@ var (
 	NamespaceKind   = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
 	QuotaKind       = schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}
 	SecretKind      = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	ConfigMapKind   = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	RoleBindingKind = rbacv1.SchemeGroupVersion.WithKind("RoleBinding")
 )
 
 // Kinds are the kinds of objects, with their versions.
 func Kinds() map[schema.GroupKind]string {
 	kinds := map[schema.GroupKind]string{}
-	for _, kind := range []schema.GroupVersionKind{NamespaceKind, QuotaKind, SecretKind, RoleBindingKind} {
+	for _, kind := range []schema.GroupVersionKind{NamespaceKind, QuotaKind, SecretKind, ConfigMapKind, RoleBindingKind} {
 		kinds[kind.GroupKind()] = kind.Version
 	}
 	return kinds
@@ -61,6 +61,7 @@ func (t *Tenant) Objects() ([]*unstructured.Unstructured, error) {
 	for i, level := range appv1.Levels {
 		objects = append(objects, t.binding(level, appv1.Levels[i:]))
 	}
+	objects = append(objects, t.configMap())
 	if t.Foreign {
 		return objects, nil
 	}
@@ -145,7 +146,7 @@ func (t *Tenant) binding(level string, above []string) *unstructured.Unstructure
 // Group is the group of a tenant's users of a level.
 func Group(namespace, level string) string { return namespace + "-" + level }
 
-// secret has the values that charts of the namespace read, and each inherited one for stacks.
+// secret has the values that charts of the namespace read.
 func (t *Tenant) secret() (*unstructured.Unstructured, error) {
 	cluster := t.Cluster
 	if cluster == nil {
@@ -155,16 +156,23 @@ func (t *Tenant) secret() (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the values of %s: %w", t.Namespace(), err)
 	}
-	data := map[string]any{"values.yaml": base64.StdEncoding.EncodeToString(text)}
-	for _, key := range slices.Sorted(maps.Keys(t.Values)) {
-		data[key] = base64.StdEncoding.EncodeToString([]byte(t.Values[key]))
-	}
 	u := t.object(SecretKind, appv1.PlatformValues)
 	labels := u.GetLabels()
 	labels["reconcile.fluxcd.io/watch"] = "Enabled" // Flux looks at releases at once
 	u.SetLabels(labels)
-	u.Object["type"], u.Object["data"] = "Opaque", data
+	u.Object["type"], u.Object["data"] = "Opaque", map[string]any{"values.yaml": base64.StdEncoding.EncodeToString(text)}
 	return u, nil
+}
+
+// configMap has the inherited values for stacks: outputs that contain a value of a Secret are hidden.
+func (t *Tenant) configMap() *unstructured.Unstructured {
+	data := map[string]any{}
+	for key, value := range t.Values {
+		data[key] = value
+	}
+	u := t.object(ConfigMapKind, appv1.PlatformValues)
+	u.Object["data"] = data
+	return u
 }
 
 // Platform reads the values that the platform team keeps in the root: what all charts get, and what the
