@@ -174,7 +174,7 @@
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [rolebindings]
-  verbs: [get, list, watch, create, patch]
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: [rbac.authorization.k8s.io]
   resources: [clusterroles]
   resourceNames: ["yuba:tenant:view", "yuba:tenant:use", "yuba:tenant:admin", "yuba:tenant:super-admin"]

@@ -35,6 +35,8 @@ type tenantPass struct {
 	// wanted is the tenant as it should be, and objects what it has then; nil if it was refused.
 	wanted  *namespaces.Tenant
 	objects []*unstructured.Unstructured
+	// recorded: this pass has written the grant to the namespace.
+	recorded bool
 }
 
 // findTenant finds the namespace of the instance, and what should be in it.
@@ -144,7 +146,7 @@ func (p *pass) neighbours(a *namespaces.Ask, ofRoot *namespaces.Grant) {
 		case one.key.Namespace == own:
 			a.Children = append(a.Children, n)
 		}
-		if !slices.Contains(a.Chain(own), at) && !slices.Contains(a.Chain(at), own) {
+		if !a.Related(own, at) {
 			a.Others = append(a.Others, n)
 		}
 	}
@@ -158,7 +160,7 @@ func (p *pass) count(ctx context.Context, a *namespaces.Ask) (ok bool, err error
 		return false, fmt.Errorf("read what %s uses: %w", a.Parent, err)
 	}
 	if err != nil || len(quota.Status.Used) < len(quota.Spec.Hard) {
-		p.facts.Refused, p.again = fmt.Sprintf("What the parent, %s, uses is being counted.", a.Parent), counting
+		p.facts.Waits, p.again = fmt.Sprintf("What the parent, %s, uses is being counted.", a.Parent), counting
 		return false, nil
 	}
 	a.Used = namespaces.Quota{}
@@ -269,32 +271,35 @@ func (p *pass) writeTenant(ctx context.Context, d decide.Decision) (decide.Decis
 	if err == nil {
 		err = p.writeParts(ctx)
 	}
+	if err == nil {
+		p.granted(before)
+		return decide.Instance(p.facts), nil
+	}
+	if !p.tenant.recorded {
+		p.tenants.put(at, before)
+	}
 	var conflict *engine.ConflictError
 	switch {
 	case errors.As(err, &conflict):
 		p.facts.Holder = fmt.Sprintf("the namespace %s belongs to %s. Choose another name for the tenant", at, conflict.Holder)
-	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
-		p.facts.Invalid = "the API refuses what the tenant asks for: " + err.Error()
-	case err != nil:
-		return d, fmt.Errorf("write the namespace of %s: %w", p.key, err)
+	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err):
+		// A quota may leave no room for what belongs to a tenant itself.
+		p.facts.Invalid = "The API refuses what belongs to the tenant: " + err.Error()
 	default:
-		p.granted(before)
-		// An object that was as it should be sends no event, so this pass also says how the tenant is.
-		f := &p.facts
-		f.Kept, p.tenant.namespace = true, at
-		f.Object = &decide.Object{Current: true, Destroys: true, Observed: true, Ready: string(metav1.ConditionTrue), Applied: true}
-		p.live = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: at}}
-		p.live.SetGroupVersionKind(namespaces.NamespaceKind)
-		return decide.Instance(*f), nil
+		return d, fmt.Errorf("write the namespace of %s: %w", p.key, err)
 	}
-	p.tenants.put(at, before)
 	p.again = troubleAfter
 	return decide.Instance(p.facts), p.settle(ctx, t.Parent)
 }
 
-// granted tells the neighbours what is new.
+// granted says how the tenant is now, because an object that was as it should be sends no event, and tells
+// the neighbours what is new.
 func (p *pass) granted(before tenant) {
-	t := p.tenant.wanted
+	t, f := p.tenant.wanted, &p.facts
+	f.Kept, p.tenant.namespace = true, t.Namespace()
+	f.Object = &decide.Object{Current: true, Destroys: true, Observed: true, Ready: string(metav1.ConditionTrue), Applied: true}
+	p.live = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: t.Namespace()}}
+	p.live.SetGroupVersionKind(namespaces.NamespaceKind)
 	if t.Grant.Same(before.grant) {
 		return
 	}
@@ -324,9 +329,18 @@ func (p *pass) writeParts(ctx context.Context) error {
 			return err
 		}
 		if i == 0 {
+			p.tenant.recorded = true
 			p.tenants.put(t.Namespace(), tenant{p.key, t.Grant, written.GetResourceVersion()})
+			if err := p.relax(ctx); err != nil {
+				return fmt.Errorf("delete the quota: %w", err)
+			}
 		}
 	}
+	return nil
+}
+
+// relax deletes the quota of a tenant that has none any more, before it keeps something out.
+func (p *pass) relax(ctx context.Context) error {
 	stale := p.stale()
 	if stale == nil {
 		return nil
@@ -347,7 +361,16 @@ func (a *Applications) writePart(ctx context.Context, key Key, u *unstructured.U
 	if live != nil {
 		live = metadataOf(live, u.GroupVersionKind())
 	}
-	written, err := a.engine.Write(ctx, a.cluster, engine.Write{Manifest: u, Ownership: tenancy{inside}, Live: live, Force: inside || live != nil})
+	write := engine.Write{Manifest: u, Ownership: tenancy{inside}, Live: live, Force: inside || live != nil}
+	written, err := a.engine.Write(ctx, a.cluster, write)
+	if apierrors.IsInvalid(err) && u.GroupVersionKind() == namespaces.RoleBindingKind {
+		// Somebody's binding of that name gives another role, and a binding's role cannot change.
+		if err := a.Client.Delete(ctx, u.DeepCopy()); client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("delete the binding %s, which gives another role: %w", u.GetName(), err)
+		}
+		write.Live = nil
+		written, err = a.engine.Write(ctx, a.cluster, write)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -391,6 +391,21 @@ func TestWhatIsBrokenInATenantIsMended(t *testing.T) {
 	if err := e.Update(context.Background(), changed); err != nil {
 		t.Fatal(err)
 	}
+	// Who deletes a binding may create one of its name that gives something else.
+	other := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: foo, Name: foo + "-use"}}
+	if err := e.Delete(context.Background(), other); err != nil {
+		t.Fatal(err)
+	}
+	other = &rbacv1.RoleBinding{ObjectMeta: other.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"}}
+	other.ResourceVersion, other.UID = "", ""
+	if err := e.Create(context.Background(), other); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	e.until("the binding of use gives its role", func() (bool, string) {
+		is := &rbacv1.RoleBinding{}
+		err := e.Get(context.Background(), client.ObjectKeyFromObject(other), is)
+		return err == nil && is.RoleRef.Name == appv1.TenantRole+"use" && len(is.Subjects) > 0, fmt.Sprint(err, is.RoleRef)
+	})
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: foo, Name: "tenant-quota"}}
 	if err := e.Delete(context.Background(), quota); err != nil {
 		t.Fatal(err)
@@ -400,6 +415,17 @@ func TestWhatIsBrokenInATenantIsMended(t *testing.T) {
 		return cmp.Diff(was.Subjects, is.Subjects) == "", fmt.Sprint(is.Subjects)
 	})
 	e.hard(foo, 5)
+}
+
+// TestAQuotaWithoutRoomForItself: what the API refuses is said, and ends when the quota changes.
+func TestAQuotaWithoutRoomForItself(t *testing.T) {
+	e := newEstate(t, "Tight")
+	message := e.tenant(e.root(), "foo", appv1.PhaseFailed, map[string]any{"resourceQuotas": map[string]any{"count/rolebindings.rbac.authorization.k8s.io": int64(1)}})
+	if !strings.Contains(message, "The API refuses what belongs to the tenant") || !strings.Contains(message, "exceeded quota") {
+		t.Errorf("the message is %q", message)
+	}
+	e.ask(e.root(), "foo", `{"spec":{"resourceQuotas":null}}`)
+	e.await(e.kind, "foo", appv1.PhaseReady)
 }
 
 // TestTenantsAfterARestart: a restart writes nothing, and mends what was changed meanwhile.

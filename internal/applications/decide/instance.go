@@ -13,6 +13,8 @@ type Facts struct {
 	// Refused says what the instance asks for although the definition does not allow it, Invalid why no
 	// object can be made of it; empty for nothing.
 	Refused, Invalid string
+	// Waits says what Yuba waits for before it decides about what the instance asks for; empty for nothing.
+	Waits string
 	// Missing says why the API has no objects of the backend; empty if it has.
 	Missing string
 	// Holder is the other owner of the object's name; empty for none.
@@ -110,6 +112,7 @@ var rules = []rule{
 	}},
 	{func(f *Facts) bool { return f.Refused != "" }, func(f *Facts) Decision { return Decision{Rest, stalled("NotAllowed", f.Refused)} }},
 	{func(f *Facts) bool { return f.Invalid != "" }, func(f *Facts) Decision { return Decision{Rest, stalled("Failed", f.Invalid)} }},
+	{func(f *Facts) bool { return f.Waits != "" }, func(f *Facts) Decision { return Decision{Rest, progressing(f.Waits)} }},
 	{func(f *Facts) bool { return f.Missing != "" }, func(f *Facts) Decision {
 		return Decision{Rest, Standing{Phase: "Pending", Ready: "False", Reason: "BackendMissing", Message: f.Missing, Working: true}}
 	}},

@@ -46,6 +46,7 @@ func TestDecide(t *testing.T) {
 			verb: decide.Rest, phase: "Pending", reason: "DefinitionNotReady", message: "the schema is none"},
 		"a foreign identity: refuse it":               {facts: decide.Facts{Kept: true, Refused: "not allowed"}, verb: decide.Rest, phase: "Failed", reason: "NotAllowed", message: "not allowed", stalled: true},
 		"somebody else has the object: touch nothing": {facts: decide.Facts{Holder: "it is another's"}, verb: decide.Rest, phase: "Failed", reason: "NameTaken", message: "it is another's", stalled: true},
+		"what its parent uses is not known: wait":     {facts: decide.Facts{Waits: "It is being counted."}, verb: decide.Rest, phase: "Progressing", reason: "Progressing", message: "It is being counted."},
 		"no helm controller: wait for it":             {facts: decide.Facts{Missing: "no HelmRelease"}, verb: decide.Rest, phase: "Pending", reason: "BackendMissing", message: "no HelmRelease"},
 		"the object was deleted by somebody: create it again later": {facts: decide.Facts{Kept: true, Object: object(func(o *decide.Object) { o.Deleting = true })},
 			verb: decide.Rest, phase: "Progressing", reason: "Progressing", message: "Somebody deleted the object behind it. It is created again once that is gone."},
@@ -74,9 +75,9 @@ func TestDecide(t *testing.T) {
 func TestLaws(t *testing.T) {
 	texts := []string{"", "why"}
 	each := func(bits int, n int) bool { return bits>>n&1 == 1 }
-	for bits := range 1 << 15 {
+	for bits := range 1 << 16 {
 		f := decide.Facts{Deleting: each(bits, 0), Kept: each(bits, 1), Abandon: each(bits, 2), Definition: texts[bits>>3&1], Refused: texts[bits>>4&1],
-			Invalid: texts[bits>>5&1], Missing: texts[bits>>6&1], Holder: texts[bits>>7&1], Blocked: texts[bits>>14&1], Approve: "approve"}
+			Invalid: texts[bits>>5&1], Missing: texts[bits>>6&1], Holder: texts[bits>>7&1], Blocked: texts[bits>>14&1], Waits: texts[bits>>15&1], Approve: "approve"}
 		if each(bits, 8) {
 			f.Object = &decide.Object{Current: each(bits, 9), Deleting: each(bits, 10), Destroys: each(bits, 11), Observed: each(bits, 12), Awaits: texts[bits>>13&1]}
 		}
@@ -89,7 +90,7 @@ func TestLaws(t *testing.T) {
 			t.Errorf("the namespace of %+v is deleted with what is in it", f)
 		case d.Verb == decide.Delete && !f.Deleting:
 			t.Errorf("the object of %+v is deleted", f)
-		case d.Verb == decide.Write && (f.Deleting || f.Definition+f.Refused+f.Invalid+f.Missing+f.Holder != ""):
+		case d.Verb == decide.Write && (f.Deleting || f.Definition+f.Refused+f.Invalid+f.Waits+f.Missing+f.Holder != ""):
 			t.Errorf("the object of %+v is written", f)
 		case d.Phase == "" || d.Reason == "" || d.Message == "" || d.Ready == "":
 			t.Errorf("%+v has the standing %+v", f, d)

@@ -128,6 +128,9 @@ func (f *forest) check(t *testing.T) {
 			if a == b || strings.HasSuffix(a, "."+b) {
 				t.Fatalf("%s has %s, and %s has %s", at, a, other, b)
 			}
+			if cozystack.Related(at, other) {
+				t.Fatalf("%s and %s are related, and are not", at, other)
+			}
 		}
 	}
 }

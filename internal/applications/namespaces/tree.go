@@ -47,6 +47,11 @@ func (t Tree) Chain(namespace string) []string {
 	return append(chain, namespace)
 }
 
+// Related reports whether one of two namespaces is an ancestor of the other, or both are the same.
+func (t Tree) Related(a, b string) bool {
+	return a == b || a == t.Root || b == t.Root || strings.HasPrefix(a, b+"-") || strings.HasPrefix(b, a+"-")
+}
+
 // bad says why a tenant in parent cannot have that name; empty if it can.
 func (t Tree) bad(parent, tenant string) string {
 	child := t.Child(parent, tenant)
