@@ -8,8 +8,8 @@
 //   - define.go: a pass over a definition: check it, serve its kind, follow its instances; settle.go: a
 //     kind that is young; standing.go: its status
 //   - instance.go: a pass over an instance: gather, decide, act; facts.go: what is known of its object
-//   - tenants.go: what is known of the namespaces of tenants; tenantpass.go: what
-//     a tenant asks for and gets; tenantwrite.go: its objects
+//   - tenants.go: what is known of the namespaces of tenants; tenantpass.go: what a tenant
+//     asks for and gets; tenantwrite.go: its objects
 //   - status.go: the status of an instance; outputs.go: its outputs
 //   - book.go: the kinds in force; ownership.go: whose an object is
 //   - approve.go: plans of instances, for their users

@@ -18,7 +18,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/applications/decide"
 	"github.com/yuba-dev/yuba/internal/applications/namespaces"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
-	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
 // counting is when a quota is looked at again that nobody has counted yet.
