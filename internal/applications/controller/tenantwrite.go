@@ -78,7 +78,7 @@ func (p *pass) writeTenant(ctx context.Context, d decide.Decision) (decide.Decis
 	at := t.Namespace()
 	before := p.tenants.put(at, tenant{p.key, t.Grant, p.versionOf(at)})
 	// What the tenant gets, its parent has no more, before the tenant has it.
-	err := p.settle(ctx, t.Parent)
+	err := p.balance(ctx, t.Parent)
 	if err == nil {
 		err = p.writeParts(ctx)
 	}
@@ -100,7 +100,7 @@ func (p *pass) writeTenant(ctx context.Context, d decide.Decision) (decide.Decis
 		return d, fmt.Errorf("write the namespace of %s: %w", p.key, err)
 	}
 	p.again = troubleAfter
-	return decide.Instance(p.facts), p.settle(ctx, t.Parent)
+	return decide.Instance(p.facts), p.balance(ctx, t.Parent)
 }
 
 // granted says how the tenant is now, because an object that was as it should be sends no event, and tells
@@ -189,8 +189,8 @@ func (a *Applications) writePart(ctx context.Context, key Key, u *unstructured.U
 	return written, nil
 }
 
-// settle brings the quota of a namespace to what its tenants leave it.
-func (p *pass) settle(ctx context.Context, namespace string) error {
+// balance brings the quota of a namespace to what its tenants leave it.
+func (p *pass) balance(ctx context.Context, namespace string) error {
 	one, ok := p.tenants.in(namespace)
 	if !ok || one.key == p.key || one.grant == nil {
 		return nil
@@ -229,7 +229,7 @@ func (p *pass) leave(ctx context.Context) error {
 	if p.kind.backend != appv1.BackendTenant {
 		return nil
 	}
-	if err := p.settle(ctx, p.key.Namespace); err != nil {
+	if err := p.balance(ctx, p.key.Namespace); err != nil {
 		return err
 	}
 	p.wakeWaiting(p.key.Namespace)
