@@ -89,19 +89,6 @@ func unknown(name string, amount resource.Quantity) string {
 	return ""
 }
 
-// plus adds amounts. A resource that only one of the two has stays.
-func (q Quota) plus(other Quota) Quota {
-	sum := Quota{}
-	for _, part := range []Quota{q, other} {
-		for name, amount := range part {
-			total := sum[name].DeepCopy()
-			total.Add(amount)
-			sum[name] = total
-		}
-	}
-	return sum
-}
-
 // Left is what remains of a quota for the tenant's own namespace, and never negative.
 func (q Quota) Left(children []Child) Quota {
 	left := Quota{}
