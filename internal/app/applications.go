@@ -60,22 +60,19 @@ func (e *engine) serveApplications(direct client.Client) {
 }
 
 // Stack implements [content.Applications].
-func (d *applicationDesk) Stack(_ context.Context, i content.Instance) (types.NamespacedName, error) {
-	return d.known.Stack(i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name})
+func (d *applicationDesk) Stack(ctx context.Context, i content.Instance) (*infrav1.Terraform, error) {
+	return d.known.Stack(ctx, i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name})
 }
 
 // Approve implements [content.Applications]: as "yuba approve", with the server's rights to the stack.
 // The API server has said that the person may approve plans of the kind.
 func (d *applicationDesk) Approve(ctx context.Context, i content.Instance, who audit.Who, plan, comment string) error {
-	name, err := d.Stack(ctx, i)
+	obj, err := d.Stack(ctx, i)
 	if err != nil {
 		return err
 	}
-	var obj infrav1.Terraform
-	if err := d.direct.Get(ctx, name, &obj); err != nil {
-		return err
-	}
-	if _, err := verbs.Approvable(&obj, plan); err != nil {
+	name := client.ObjectKeyFromObject(obj)
+	if _, err := verbs.Approvable(obj, plan); err != nil {
 		return &run.RefusedError{Message: fmt.Sprintf("approve %s %s/%s: %v", i.Resource, i.Namespace, i.Name, err)}
 	}
 	if obj.NeedsRecordedApprovals() && d.policies != nil {
@@ -85,7 +82,7 @@ func (d *applicationDesk) Approve(ctx context.Context, i content.Instance, who a
 		d.known.Approved(i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name}, plan, who.User)
 		return nil
 	}
-	change, _ := verbs.Approve(&obj, plan, time.Now())
+	change, _ := verbs.Approve(obj, plan, time.Now())
 	if change, err = change.Decide(verbs.Decision{Plan: plan, Verdict: verbs.Approved, By: who.User, At: time.Now(), Comment: comment}); err != nil {
 		return err
 	}
@@ -94,7 +91,7 @@ func (d *applicationDesk) Approve(ctx context.Context, i content.Instance, who a
 		return err
 	}
 	// Somebody may have changed the stack: then the person has not seen what is pending now.
-	if err := d.direct.Patch(ctx, &obj, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(approval.Manager)); err != nil {
+	if err := d.direct.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(approval.Manager)); err != nil {
 		return fmt.Errorf("approve plan %s of %s: %w", plan, name, err)
 	}
 	d.known.Approved(i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name}, plan, who.User)

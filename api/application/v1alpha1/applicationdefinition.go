@@ -16,6 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Kind",type="string",JSONPath=".spec.application.kind",description="The kind that it declares."
 // +kubebuilder:printcolumn:name="Backend",type="string",JSONPath=".status.backend",description="What instances become: Helm, Terraform or Tenant."
 // +kubebuilder:printcolumn:name="Instances",type="integer",JSONPath=".status.instances",description="How many objects of the kind exist."
+// +kubebuilder:printcolumn:name="Up-to-date",type="integer",JSONPath=".status.rollout.updated",description="How many of them have the last change."
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the kind is served as the definition says."
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since it was created."
 // +kubebuilder:printcolumn:name="Message",type="string",priority=1,JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="The message of the condition Ready."
@@ -47,6 +48,15 @@ type ApplicationDefinitionSpec struct {
 	// +optional
 	Backend *Backend `json:"backend,omitempty"`
 
+	// (Yuba) Which role of a namespace includes the kind, with its plans and their approval: edit (the
+	// default), admin, or none, for roles that you write yourself.
+	// +optional
+	AggregateTo AggregateTo `json:"aggregateTo,omitempty"`
+
+	// (Yuba) How a change of the definition reaches its instances. Without it, all get it at once.
+	// +optional
+	Rollout *Rollout `json:"rollout,omitempty"`
+
 	// How web pages show the kind.
 	// +optional
 	Dashboard *Dashboard `json:"dashboard,omitempty"`
@@ -63,6 +73,18 @@ type ApplicationDefinitionSpec struct {
 	// +optional
 	Ingresses *Visible `json:"ingresses,omitempty"`
 }
+
+// AggregateTo is the role of a namespace that includes a kind.
+//
+// +kubebuilder:validation:Enum=edit;admin;none
+type AggregateTo string
+
+// The values of AggregateTo.
+const (
+	AggregateToEdit  AggregateTo = "edit"
+	AggregateToAdmin AggregateTo = "admin"
+	AggregateToNone  AggregateTo = "none"
+)
 
 // Application describes the kind that users get.
 //
@@ -173,6 +195,10 @@ type ApplicationDefinitionStatus struct {
 	// (Yuba) How many objects of the kind exist. Updated within some seconds.
 	// +optional
 	Instances int32 `json:"instances,omitempty"`
+
+	// (Yuba) How far the last change of the definition has come.
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
 
 	// (Yuba) Remarks that stop nothing, such as parts of the schema that are not enforced.
 	// +kubebuilder:validation:MaxItems=32

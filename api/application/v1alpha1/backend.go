@@ -112,6 +112,31 @@ type HelmBackend struct {
 	// +listType=atomic
 	// +optional
 	HealthCheckExprs []kustomize.CustomHealthCheck `json:"healthCheckExprs,omitempty"`
+
+	// The service accounts that releases of instances may use. Yuba installs nothing on its own API
+	// without one.
+	// +optional
+	Identity *Identity `json:"identity,omitempty"`
+
+	// More of each HelmRelease: kubeConfig, targetNamespace, driftDetection, dependsOn and others. Texts
+	// may contain {{ .name }}, {{ .namespace }} and {{ .kind }} of the instance.
+	// +optional
+	Template *HelmTemplate `json:"template,omitempty"`
+}
+
+// HelmTemplate completes each HelmRelease.
+type HelmTemplate struct {
+	// Labels and annotations of each HelmRelease.
+	// +optional
+	Metadata *TemplateMetadata `json:"metadata,omitempty"`
+
+	// A part of the spec of each HelmRelease. Its fields replace those that Yuba sets; valuesFrom is
+	// added to them. It cannot contain what the definition's other fields and the instance decide: the
+	// chart, values, serviceAccountName, suspend, waitStrategy and healthCheckExprs.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	// +optional
+	Spec *apiextensionsv1.JSON `json:"spec,omitempty"`
 }
 
 // ChartReference names the object that has a chart.
@@ -266,7 +291,8 @@ type VariableMapping struct {
 // Identity is the set of service accounts that instances may choose from. They are accounts of the
 // instance's own namespace, so that one instance never acts as another namespace.
 type Identity struct {
-	// The service account of instances that choose none. Defaults to tf-runner.
+	// The service account of instances that choose none. Stacks without one use tf-runner, releases
+	// the server's --default-service-account.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Default string `json:"default,omitempty"`
@@ -293,7 +319,7 @@ type TerraformTemplate struct {
 	Spec *apiextensionsv1.JSON `json:"spec,omitempty"`
 }
 
-// TemplateMetadata is added to the metadata of each Terraform object.
+// TemplateMetadata is added to the metadata of each object.
 type TemplateMetadata struct {
 	// Labels to add.
 	// +optional
@@ -328,6 +354,16 @@ type InstanceStatus struct {
 	Namespace string `json:"namespace,omitempty"`
 	// The object that the instance became.
 	BackendRef *BackendReference `json:"backendRef,omitempty"`
+	// The revision of the definition that the instance follows.
+	Definition *InstanceDefinition `json:"definition,omitempty"`
+}
+
+// InstanceDefinition is the revision of the definition that an instance follows.
+type InstanceDefinition struct {
+	// The revision from which the object behind the instance was last written.
+	Revision int64 `json:"revision,omitempty"`
+	// The newer revision that the instance will get when it has its turn in the rollout.
+	Waiting int64 `json:"waiting,omitempty"`
 }
 
 // InstancePlan is a plan in the status of an instance.

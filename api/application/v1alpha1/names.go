@@ -54,8 +54,15 @@ const (
 	// AnnotationAccepted is the spec of the definition that was accepted last, compressed: instances
 	// follow it while a later one is refused.
 	AnnotationAccepted = "cozystack.io/accepted"
+	// AnnotationRollout says which revision the instances of a kind get, and which one all have;
+	// AnnotationRevisions has the earlier accepted specs, compressed.
+	AnnotationRollout   = "cozystack.io/rollout"
+	AnnotationRevisions = "cozystack.io/revisions"
 	// AnnotationMade is the digest of what Yuba wrote.
 	AnnotationMade = "cozystack.io/made-from"
+	// AnnotationStamp is on the object of an instance: the revision of the definition from which it was
+	// written. The digest does not include it.
+	AnnotationStamp = "cozystack.io/definition-revision"
 )
 
 // Of the namespace of a tenant. Charts, policies and Cozystack's tools read them.
@@ -113,6 +120,20 @@ const (
 	ReasonRefused = "Refused"
 )
 
+// Reasons of events about a definition's rollouts.
+const (
+	// ReasonRolloutBegan: a change begins to reach the instances.
+	ReasonRolloutBegan = "RolloutBegan"
+	// ReasonRolloutPaused: spec.rollout.paused stops a rollout.
+	ReasonRolloutPaused = "RolloutPaused"
+	// ReasonRolloutFailed: a rollout pauses, because an instance failed or was not ready in time.
+	ReasonRolloutFailed = "RolloutFailed"
+	// ReasonRolloutResumed: a rollout goes on.
+	ReasonRolloutResumed = "RolloutResumed"
+	// ReasonRolloutComplete: all instances have the change.
+	ReasonRolloutComplete = "RolloutComplete"
+)
+
 // Reasons of an instance's condition Ready.
 const (
 	// ReasonReady: the backend has what the spec says.
@@ -131,6 +152,8 @@ const (
 	ReasonNameTaken = "NameTaken"
 	// ReasonBackendMissing: the API does not serve the kind of the backend.
 	ReasonBackendMissing = "BackendMissing"
+	// ReasonMoved: "yuba move" has moved the object of the instance to another home, or is bringing it.
+	ReasonMoved = "Moved"
 	// ReasonDeleting: the instance is being deleted.
 	ReasonDeleting = "Deleting"
 )
@@ -144,3 +167,16 @@ const (
 	PhaseFailed           = "Failed"
 	PhaseDeleting         = "Deleting"
 )
+
+// Prefix is what begins the names of the objects behind instances.
+func (d *ApplicationDefinition) Prefix() string {
+	switch b := d.Spec.Backend; {
+	case d.Spec.Release != nil:
+		return d.Spec.Release.Prefix
+	case b != nil && b.Helm != nil:
+		return b.Helm.Prefix
+	case b != nil && b.Terraform != nil:
+		return b.Terraform.Prefix
+	}
+	return ""
+}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +41,7 @@ type Applications struct {
 
 	base  context.Context
 	kinds apiextensions.Interface
+	roles rbacclient.RbacV1Interface
 	book  *book
 	// instanceClient writes instances.
 	instanceClient client.Client
@@ -52,9 +54,12 @@ type Applications struct {
 	engine  *engine.Engine
 	cluster *engine.Cluster
 	memory  memory
+	// granted has the digests of the roles that were written, by the UIDs of their definitions.
+	granted sync.Map
 
 	instanceQueue queue[Key]
 	defineQueue   queue[reconcile.Request]
+	rollQueue     queue[string]
 }
 
 // Key names an instance.
@@ -109,6 +114,8 @@ type memo struct {
 	// digest is that of the object's manifest, and left the object after the last write or comparison.
 	digest string
 	left   owned.Print
+	// stamp is that of the object after the last write.
+	stamp stamp
 	// shown is the digest of the outputs that a pass took from the Secret for the status.
 	shown [sha256.Size]byte
 	// parts are the objects of a tenant.

@@ -26,6 +26,9 @@ type kind struct {
 	// parsed is the definition that was accepted last; nil for none. Then problem says why.
 	parsed  *definition.Definition
 	problem string
+	// target is the revision of parsed; 0 if it is not known. wave is its unfinished rollout; nil for none.
+	target int64
+	wave   *wave
 }
 
 // book has the kinds in force, by their names.
@@ -49,7 +52,7 @@ func (b *book) put(name string, k kind) (news bool) {
 	defer b.mu.Unlock()
 	before, had := b.kinds[name]
 	b.kinds[name] = k
-	return !had || before.problem != k.problem || before.definition != k.definition || !before.parsed.Same(k.parsed)
+	return !had || before.problem != k.problem || before.definition != k.definition || before.wave != k.wave || !before.parsed.Same(k.parsed)
 }
 
 func (b *book) drop(name string) {
@@ -103,7 +106,7 @@ func (b *book) all() map[string]kind {
 // choosers are the kinds whose instances take identities from their namespaces.
 func (b *book) choosers() (names []string) {
 	for name, k := range b.all() {
-		if d := k.parsed; d != nil && d.Terraform != nil && d.Terraform.Identity != nil && len(d.Terraform.Identity.Allowed) > 0 {
+		if d := k.parsed; d != nil && d.Choosable() {
 			names = append(names, name)
 		}
 	}

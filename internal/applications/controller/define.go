@@ -24,6 +24,7 @@ import (
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/applications/finding"
+	"github.com/yuba-dev/yuba/internal/applications/revisions"
 	"github.com/yuba-dev/yuba/internal/applications/serving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
@@ -33,6 +34,9 @@ const establishing = 20 * time.Millisecond
 
 // troubleAfter is when a definition is tried again whose trouble no event ends.
 const troubleAfter = 30 * time.Second
+
+// maxWarnings is how many warnings a status has at most.
+const maxWarnings = 32
 
 // defining is a pass over a definition.
 type defining struct {
@@ -83,7 +87,17 @@ func (a *Applications) define(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if err := p.follow(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: p.again}, p.record(ctx)
+	if err := p.grant(ctx); err != nil {
+		return reconciling.Again(err)
+	}
+	if err := p.record(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	// After a restart, the pass has only found out that a deleted definition has no instances.
+	if !p.obj.DeletionTimestamp.IsZero() && len(p.names(p.obj.Spec.Application.Kind, 1)) == 0 {
+		p.again = establishing
+	}
+	return ctrl.Result{RequeueAfter: p.again}, nil
 }
 
 // look finds the kind that the API has.
@@ -131,8 +145,7 @@ func (p *defining) check(ctx context.Context) error {
 	parsed, found := definition.Parse(p.obj)
 	p.obj.Status.Warnings = nil
 	for i, w := range found.Of(finding.Warning) {
-		const most = 32 // of the status
-		if i < most {
+		if i < maxWarnings {
 			p.obj.Status.Warnings = append(p.obj.Status.Warnings, w.String())
 		}
 	}
@@ -193,10 +206,15 @@ func (p *defining) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.live != nil && p.live.Annotations[appv1.AnnotationMade] == want.Annotations[appv1.AnnotationMade] && p.live.Annotations[appv1.AnnotationAccepted] == acceptance(p.obj) {
+	var ledger revisions.Ledger
+	if p.live != nil {
+		ledger = revisions.Read(p.live.Annotations)
+	}
+	if p.live != nil && p.live.Annotations[appv1.AnnotationMade] == want.Annotations[appv1.AnnotationMade] && ledger.Has(p.obj) {
 		return nil
 	}
 	if !p.obj.DeletionTimestamp.IsZero() {
+		p.parsed = nil // a change of a deleted definition is not accepted
 		return nil
 	}
 	if p.live != nil && p.live.Labels[appv1.LabelDefinition] == p.obj.Name {
@@ -205,7 +223,12 @@ func (p *defining) serve(ctx context.Context) error {
 			return nil
 		}
 	}
-	accept(want, p.obj)
+	ledger, whole := ledger.Accept(p.obj, p.Now())
+	if !whole && limits(p.obj) {
+		p.reason, p.problem, p.parsed = appv1.ReasonInvalid, tooLarge(p.obj), nil
+		return nil
+	}
+	ledger.Write(want.Annotations)
 	live, err := p.write(ctx, want)
 	switch {
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
@@ -233,9 +256,8 @@ func (p *defining) follow(ctx context.Context) error {
 	name := p.obj.Spec.Application.Kind
 	k := kind{definition: p.obj.Name, backend: appv1.BackendType(p.live.Annotations[appv1.AnnotationBackend]), prefix: p.live.Annotations[appv1.AnnotationPrefix],
 		resource: p.obj.Spec.Application.Plural, parsed: p.parsed}
-	if k.parsed == nil {
-		k.parsed = accepted(p.live, p.obj)
-	}
+	before, _ := p.book.get(name)
+	p.enforce(&k, before)
 	if k.parsed == nil {
 		k.problem = fmt.Sprintf("the definition %s cannot be used: %s", p.obj.Name, p.problem)
 	}
@@ -248,6 +270,10 @@ func (p *defining) follow(ctx context.Context) error {
 	}
 	if news {
 		p.wake(name)
+	}
+	if k.wave != nil {
+		k.wave.begin()
+		p.rollQueue.Add(name, 0)
 	}
 	return nil
 }
@@ -279,6 +305,7 @@ func (p *defining) remove(ctx context.Context) (done bool, err error) {
 	if k, ok := p.book.get(name); ok && k.definition == p.obj.Name {
 		p.book.drop(name)
 	}
+	p.granted.Delete(p.obj.UID)
 	controllerutil.RemoveFinalizer(p.obj, appv1.Finalizer)
 	return true, client.IgnoreNotFound(reconciling.SetFinalizers(ctx, p.Client, p.obj, p.before, p.obj.Finalizers))
 }

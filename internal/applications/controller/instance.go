@@ -25,6 +25,7 @@ import (
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/applications/decide"
+	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/applications/render"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
@@ -53,7 +54,11 @@ type pass struct {
 	release *releaseSight
 	live    *metav1.PartialObjectMetadata
 	tenant  tenantPass
-	facts   decide.Facts
+	// revision is that of the definition from which the manifest is made; part is the instance's part in
+	// the rollout.
+	revision int64
+	part     part
+	facts    decide.Facts
 	// again is when to look again; 0 for never.
 	again time.Duration
 }
@@ -68,6 +73,7 @@ func (a *Applications) reconcile(ctx context.Context, key Key) (ctrl.Result, err
 	at, ok := look.(*sight)
 	if meta == nil || !ok {
 		a.memory.forget(key)
+		a.leave(k, key)
 		return ctrl.Result{}, nil
 	}
 	if owned.Older(meta.ResourceVersion, a.memory.get(key).version) {
@@ -77,12 +83,13 @@ func (a *Applications) reconcile(ctx context.Context, key Key) (ctrl.Result, err
 		a.tenants.pass.Lock()
 		defer a.tenants.pass.Unlock()
 	}
-	p := &pass{Applications: a, key: key, kind: k, meta: meta, sight: at}
+	p := &pass{Applications: a, key: key, kind: k, meta: meta, sight: at, revision: k.target}
 	if err := p.gather(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	d := decide.Instance(p.facts)
 	d, err := p.act(ctx, d)
+	p.takePart(d)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: behind}, nil
 	}
@@ -103,6 +110,7 @@ func (p *pass) gather(ctx context.Context) error {
 	f.Abandon = p.meta.Annotations[appv1.AnnotationAbandon] == string(p.meta.UID)
 	f.Definition = p.kind.problem
 	f.Approve = fmt.Sprintf("yuba app approve %s %s -n %s", strings.ToLower(p.key.Kind), p.key.Name, p.key.Namespace)
+	f.Abandoning = fmt.Sprintf("yuba kubectl annotate %s.%s %s -n %s %s=%s", p.kind.resource, appv1.InstanceVersion.Group, p.key.Name, p.key.Namespace, appv1.AnnotationAbandon, p.meta.UID)
 	if p.kind.backend == appv1.BackendTenant {
 		return p.findTenant(ctx)
 	}
@@ -117,37 +125,45 @@ func (p *pass) gather(ctx context.Context) error {
 	return p.findRelease(ctx)
 }
 
-// render makes the wanted object.
+// render makes the wanted object of the definition in force.
 func (p *pass) render(ctx context.Context) error {
 	i, err := p.instance(ctx)
 	if err != nil {
 		return err
 	}
 	var refused *render.NotAllowedError
-	if p.kind.backend == appv1.BackendTerraform {
-		var stack *infrav1.Terraform
-		if stack, err = render.Terraform(p.kind.parsed, i); err == nil {
-			// The controller of stacks adds it to each. Setting it here saves a write.
-			stack.Finalizers = []string{infrav1.Finalizer}
-			var content map[string]any
-			content, err = runtime.DefaultUnstructuredConverter.ToUnstructured(stack)
-			p.manifest = &unstructured.Unstructured{Object: content}
-		}
-	} else {
-		p.manifest, err = render.HelmRelease(p.kind.parsed, i)
-	}
-	if err == nil {
-		delete(p.manifest.Object, "status")
-		unstructured.RemoveNestedField(p.manifest.Object, "metadata", "creationTimestamp")
-		p.digest, err = seal(p.manifest)
-	}
+	p.manifest, p.digest, err = made(p.kind.parsed, i)
 	switch {
 	case errors.As(err, &refused):
 		p.facts.Refused = sentence(refused.Says)
 	case err != nil:
 		p.facts.Invalid = sentence(err.Error())
 	}
+	p.part.instance = i
 	return nil
+}
+
+// made makes the object of an instance, and its digest.
+func made(d *definition.Definition, i *render.Instance) (u *unstructured.Unstructured, digest string, err error) {
+	if d.Backend == appv1.BackendTerraform {
+		var stack *infrav1.Terraform
+		if stack, err = render.Terraform(d, i); err == nil {
+			// The controller of stacks adds it to each. Setting it here saves a write.
+			stack.Finalizers = []string{infrav1.Finalizer}
+			var content map[string]any
+			content, err = runtime.DefaultUnstructuredConverter.ToUnstructured(stack)
+			u = &unstructured.Unstructured{Object: content}
+		}
+	} else {
+		u, err = render.HelmRelease(d, i)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	delete(u.Object, "status")
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	digest, err = seal(u)
+	return u, digest, err
 }
 
 // seal adds its digest to a manifest, and returns it.
@@ -174,8 +190,7 @@ func (p *pass) instance(ctx context.Context) (*render.Instance, error) {
 			return nil, fmt.Errorf("read the spec of %s: %w", p.key, err)
 		}
 	}
-	t := p.kind.parsed.Terraform
-	if t == nil || t.Identity == nil || len(t.Identity.Allowed) == 0 {
+	if !p.kind.parsed.Choosable() {
 		return i, nil
 	}
 	namespace := &metav1.PartialObjectMetadata{}
@@ -195,12 +210,14 @@ func (p *pass) act(ctx context.Context, d decide.Decision) (decide.Decision, err
 			return p.writeTenant(ctx, d)
 		}
 		return p.write(ctx, d)
+	case decide.Keep:
+		return d, p.keep(ctx)
 	case decide.Spare:
 		return d, p.spare(ctx)
 	case decide.Delete:
 		return d, p.remove(ctx)
 	case decide.Release:
-		if err := p.leave(ctx); err != nil {
+		if err := p.giveBack(ctx); err != nil {
 			return d, err
 		}
 		p.memory.forget(p.key)
@@ -211,10 +228,15 @@ func (p *pass) act(ctx context.Context, d decide.Decision) (decide.Decision, err
 	return d, nil
 }
 
+// keep adds the finalizer to the instance.
+func (p *pass) keep(ctx context.Context) error {
+	return p.setFinalizers(ctx, append(slices.Clone(p.sight.finalizers), appv1.Finalizer))
+}
+
 // write keeps the instance, and writes its object.
 func (p *pass) write(ctx context.Context, d decide.Decision) (decide.Decision, error) {
 	if !p.facts.Kept {
-		if err := p.setFinalizers(ctx, append(slices.Clone(p.sight.finalizers), appv1.Finalizer)); err != nil {
+		if err := p.keep(ctx); err != nil {
 			return d, err
 		}
 	}
@@ -222,7 +244,8 @@ func (p *pass) write(ctx context.Context, d decide.Decision) (decide.Decision, e
 	if p.live != nil {
 		live = p.live
 	}
-	written, err := p.engine.Write(ctx, p.cluster, engine.Write{Manifest: p.manifest, Ownership: ownership{p.meta.UID}, Live: live, Force: live != nil})
+	mark := p.stamp()
+	written, err := p.engine.Write(ctx, p.cluster, engine.Write{Manifest: mark.add(p.manifest), Ownership: ownership{p.meta.UID}, Live: live, Force: live != nil})
 	var conflict *engine.ConflictError
 	switch {
 	case errors.As(err, &conflict):
@@ -237,7 +260,8 @@ func (p *pass) write(ctx context.Context, d decide.Decision) (decide.Decision, e
 	case err != nil:
 		return d, fmt.Errorf("write the object of %s: %w", p.key, err)
 	}
-	p.memory.change(p.key, func(m *memo) { m.digest, m.left = p.digest, owned.PrintOf(written) })
+	p.memory.change(p.key, func(m *memo) { m.digest, m.left, m.stamp = p.digest, owned.PrintOf(written), mark })
+	p.part.wrote(mark)
 	return d, nil
 }
 

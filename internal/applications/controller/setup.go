@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
@@ -70,7 +71,7 @@ func (a *Applications) SetupWithManager(ctx context.Context, mgr ctrl.Manager) e
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	err = builder.TypedControllerManagedBy[Key](mgr).Named("application").
-		Watches(&infrav1.Terraform{}, handler.TypedEnqueueRequestsFromMapFunc(a.ofStack)).
+		Watches(&infrav1.Terraform{}, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []Key { return a.concerned(o) })).
 		WatchesMetadata(&corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(a.platformChanged), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesMetadata(namespace, handler.TypedEnqueueRequestsFromMapFunc(a.within), builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		WatchesRawSource(source.TypedFunc[Key](func(_ context.Context, q workqueue.TypedRateLimitingInterface[Key]) error {
@@ -82,6 +83,17 @@ func (a *Applications) SetupWithManager(ctx context.Context, mgr ctrl.Manager) e
 		Complete(reconcile.TypedFunc[Key](a.reconcile))
 	if err != nil {
 		return fmt.Errorf("set up the controller of applications: %w", err)
+	}
+	err = builder.TypedControllerManagedBy[string](mgr).Named("applicationrollout").
+		WatchesRawSource(source.TypedFunc[string](func(_ context.Context, q workqueue.TypedRateLimitingInterface[string]) error {
+			a.rollQueue.to.Store(&q)
+			return nil
+		})).
+		WithOptions(controller.TypedOptions[string]{MaxConcurrentReconciles: 1, SkipNameValidation: ptr.To(true),
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[string](shortest, longest)}).
+		Complete(reconcile.TypedFunc[string](a.roll))
+	if err != nil {
+		return fmt.Errorf("set up the controller of rollouts: %w", err)
 	}
 	return nil
 }
@@ -95,6 +107,9 @@ func (a *Applications) open(ctx context.Context, mgr ctrl.Manager) (err error) {
 	plain := rest.CopyConfig(config)
 	plain.ContentType, plain.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	if a.kinds, err = apiextensions.NewForConfig(plain); err != nil {
+		return err
+	}
+	if a.roles, err = rbacclient.NewForConfig(config); err != nil {
 		return err
 	}
 	meta, err := metadata.NewForConfig(config)
@@ -159,16 +174,28 @@ func (a *Applications) within(_ context.Context, namespace client.Object) (keys 
 	return keys
 }
 
-// ofStack are the instances that a change of a stack concerns: its own, and a deleted tenant that waits
-// until its namespace is empty.
-func (a *Applications) ofStack(_ context.Context, o client.Object) []Key {
-	if keys := instancesOf(o); len(keys) > 0 {
+// concerned are the instances that a stack is of, or that would have one of its name: they wait until
+// another owner is gone, or until the stack has arrived from another home. A deleted tenant waits until
+// its namespace is empty.
+func (a *Applications) concerned(stack metav1.Object) []Key {
+	keys := instancesOf(stack)
+	if len(keys) > 0 {
 		return keys
 	}
-	if one, ok := a.tenants.in(o.GetNamespace()); ok {
-		return []Key{one.key}
+	if one, ok := a.tenants.in(stack.GetNamespace()); ok {
+		keys = append(keys, one.key)
 	}
-	return nil
+	for name, k := range a.book.all() {
+		instance, ok := strings.CutPrefix(stack.GetName(), k.prefix)
+		if !ok || k.backend != appv1.BackendTerraform {
+			continue
+		}
+		key := Key{name, stack.GetNamespace(), instance}
+		if m, _ := a.instances.Look(key.id()); m != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // instancesOf is the instance that controls an object.

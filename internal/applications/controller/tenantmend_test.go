@@ -114,7 +114,8 @@ func TestTenantsAfterARestart(t *testing.T) {
 	if err := e.Update(context.Background(), forged); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(start(t))
+	_, again := controllers(t)
+	t.Cleanup(again)
 	e.until("the binding is mended", func() (bool, string) {
 		is := &rbacv1.RoleBinding{}
 		err := e.Get(context.Background(), client.ObjectKeyFromObject(forged), is)
@@ -132,9 +133,9 @@ func TestTenantsAfterARestart(t *testing.T) {
 // newStoppable is newEstate whose controllers the test stops.
 func newStoppable(t *testing.T, kind string, stop *func()) *estate {
 	t.Helper()
-	e := &estate{newClient(t), kind}
+	e := &estate{stillWorld(t), kind}
 	e.namespace = e.root()
-	*stop = start(t)
+	_, *stop = controllers(t)
 	if err := e.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.root()}}); err != nil {
 		t.Fatal(err)
 	}

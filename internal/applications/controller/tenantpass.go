@@ -57,6 +57,8 @@ func (p *pass) findTenant(ctx context.Context) error {
 			return err
 		}
 	case !f.Deleting && p.kind.parsed != nil && f.Definition == "":
+		// Tenants depend on each other, so none of them follows an earlier revision of the definition.
+		p.part.target = true
 		if err := p.ask(ctx); err != nil {
 			return err
 		}
@@ -200,8 +202,8 @@ func (p *pass) content(ctx context.Context) error {
 	}
 	if len(found) > 0 {
 		slices.Sort(found)
-		p.facts.Blocked = fmt.Sprintf("The namespace %s has %s. Delete them first; or delete the tenant alone, and leave its namespace with all of it, by the annotation %s=%s",
-			at, list(found[:min(named, len(found))], len(found)), appv1.AnnotationAbandon, p.meta.UID)
+		p.facts.Blocked = fmt.Sprintf("The namespace %s has %s. Delete them first; or delete only the tenant, and leave its namespace with all of it: %s",
+			at, list(found[:min(named, len(found))], len(found)), p.facts.Abandoning)
 	}
 	return nil
 }

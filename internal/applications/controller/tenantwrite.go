@@ -70,7 +70,7 @@ func (a *Applications) leavePart(key Key, id owned.ID, l left) {
 // writeTenant keeps the instance, and writes what it has.
 func (p *pass) writeTenant(ctx context.Context, d decide.Decision) (decide.Decision, error) {
 	if !p.facts.Kept {
-		if err := p.setFinalizers(ctx, append(slices.Clone(p.sight.finalizers), appv1.Finalizer)); err != nil {
+		if err := p.keep(ctx); err != nil {
 			return d, err
 		}
 	}
@@ -223,8 +223,8 @@ func (p *pass) treeOf(kind string) (prefix, root string, ok bool) {
 	return prefix, root, true
 }
 
-// leave gives back what a released tenant had.
-func (p *pass) leave(ctx context.Context) error {
+// giveBack gives back what a released tenant had.
+func (p *pass) giveBack(ctx context.Context) error {
 	p.tenants.wait(p.key, false)
 	if p.kind.backend != appv1.BackendTenant {
 		return nil
