@@ -48,9 +48,12 @@ type Applications struct {
 	// instances follows the instances of all kinds, releases the objects of those with Helm, and
 	// served the CustomResourceDefinitions.
 	instances, releases, served *owned.Watch
-	engine                      *engine.Engine
-	cluster                     *engine.Cluster
-	memory                      memory
+	// parts follows the namespaces of tenants, and what Yuba has put into them.
+	parts   *owned.Watch
+	tenants tenants
+	engine  *engine.Engine
+	cluster *engine.Cluster
+	memory  memory
 	// granted has the digests of the roles that were written, by the UIDs of their definitions.
 	granted sync.Map
 
@@ -115,6 +118,8 @@ type memo struct {
 	stamp stamp
 	// shown is the digest of the outputs that a pass took from the Secret for the status.
 	shown [sha256.Size]byte
+	// parts are the objects of a tenant.
+	parts map[owned.ID]left
 }
 
 func (m *memory) get(k Key) memo {
