@@ -182,7 +182,7 @@ func TestAWorkingTreeIsPreviewed(t *testing.T) {
 		if answer["target"] != "main" || !strings.Contains(fmt.Sprint(answer["skipped"]), "it follows the branch prod") {
 			t.Errorf("%s: %v", step.what, answer)
 		}
-		if step.want != nil && len(step.want) == 2 && !strings.Contains(fmt.Sprint(answer["reached"]), ns+"/reader") {
+		if len(step.want) == 2 && !strings.Contains(fmt.Sprint(answer["reached"]), ns+"/reader") {
 			t.Errorf("%s: it does not reach the stack that reads from net: %v", step.what, answer["reached"])
 		}
 	}

@@ -20,6 +20,8 @@ const (
 	aggregateToAdmin = "rbac.authorization.k8s.io/aggregate-to-admin"
 	// aggregateToUser adds a kind to the role yuba:application-user.
 	aggregateToUser = "yuba.dev/aggregate-to-application-user"
+	// aggregateToTenantAdmin adds a kind to the roles of tenants' admins.
+	aggregateToTenantAdmin = "yuba.dev/aggregate-to-tenant-admin"
 )
 
 // RoleName is the name of the role of a kind.
@@ -33,9 +35,9 @@ func Role(d *appv1.ApplicationDefinition, kind *apiextensionsv1.CustomResourceDe
 	switch d.Spec.AggregateTo {
 	case appv1.AggregateToNone:
 	case appv1.AggregateToAdmin:
-		labels[aggregateToAdmin] = "true"
+		labels[aggregateToAdmin], labels[aggregateToTenantAdmin] = "true", "true"
 	default:
-		labels[aggregateToEdit], labels[aggregateToUser] = "true", "true"
+		labels[aggregateToEdit], labels[aggregateToUser], labels[aggregateToTenantAdmin] = "true", "true", "true"
 	}
 	return &rbacv1.ClusterRole{
 		TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
