@@ -11,21 +11,24 @@ import (
 
 // BackendType is what an instance becomes.
 //
-// +kubebuilder:validation:Enum=Helm;Terraform
+// +kubebuilder:validation:Enum=Helm;Terraform;Composition
 type BackendType string
 
 // The backends.
 const (
 	BackendHelm      BackendType = "Helm"
 	BackendTerraform BackendType = "Terraform"
+	// BackendComposition is several objects.
+	BackendComposition BackendType = "Composition"
 )
 
 // Backend says what instances become. It is a union: the field that type names is set, and no other.
 //
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Helm') == has(self.helm)",message="helm is required with type Helm, and allowed only then"
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Terraform') == has(self.terraform)",message="terraform is required with type Terraform, and allowed only then"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'Composition') == has(self.composition)",message="composition is required with type Composition, and allowed only then"
 type Backend struct {
-	// Helm or Terraform.
+	// Helm, Terraform or Composition.
 	Type BackendType `json:"type"`
 
 	// Each instance becomes a HelmRelease.
@@ -35,6 +38,10 @@ type Backend struct {
 	// Each instance becomes a Terraform object: a stack.
 	// +optional
 	Terraform *TerraformBackend `json:"terraform,omitempty"`
+
+	// Each instance becomes several objects.
+	// +optional
+	Composition *CompositionBackend `json:"composition,omitempty"`
 }
 
 // HelmBackend makes a HelmRelease of each instance, with the instance's spec as values.
@@ -275,6 +282,8 @@ type InstanceStatus struct {
 	Version string `json:"version,omitempty"`
 	// The object that the instance became.
 	BackendRef *BackendReference `json:"backendRef,omitempty"`
+	// The objects of a composed instance.
+	Resources []InstanceResource `json:"resources,omitempty"`
 }
 
 // InstancePlan is a plan in the status of an instance.

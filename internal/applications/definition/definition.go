@@ -12,6 +12,7 @@ import (
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/applications/composition"
 	"github.com/yuba-dev/yuba/internal/applications/finding"
 	"github.com/yuba-dev/yuba/internal/applications/schema"
 	"github.com/yuba-dev/yuba/internal/applications/variables"
@@ -31,10 +32,11 @@ type Definition struct {
 	Annotations map[string]string
 	// Released: it has Cozystack's form, and its releases are exactly Cozystack's.
 	Released bool
-	// Helm or Terraform is set, as Backend says.
-	Helm      *appv1.HelmBackend
-	Terraform *appv1.TerraformBackend
-	Schema    *schema.Schema
+	// Helm, Terraform or Composition is set, as Backend says.
+	Helm        *appv1.HelmBackend
+	Terraform   *appv1.TerraformBackend
+	Composition *composition.Composition
+	Schema      *schema.Schema
 	// Table maps fields to variables; nil with Helm.
 	Table *variables.Table
 	// Template is the part of each Terraform object's spec that the definition sets; nil for none.
@@ -81,6 +83,8 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 		p.useHelm(b.Helm)
 	case b != nil && b.Terraform != nil && b.Helm == nil && d.Spec.Release == nil:
 		p.Backend, p.Terraform, p.Prefix, p.Labels = appv1.BackendTerraform, b.Terraform, b.Terraform.Prefix, b.Terraform.Labels
+	case b != nil && b.Composition != nil && b.Terraform == nil && b.Helm == nil && d.Spec.Release == nil:
+		p.Backend, p.Prefix, p.Labels = appv1.BackendComposition, b.Composition.Prefix, b.Composition.Labels
 	default:
 		list = append(list, finding.Finding{Severity: finding.Error, Field: "spec", Problem: "it has neither a release nor one backend",
 			Advice: "set spec.release, or spec.backend with type and the field that type names"})
@@ -94,6 +98,9 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	if s != nil && p.Terraform != nil {
 		list = append(list, p.terraform()...)
 	}
+	if s != nil && p.Backend == appv1.BackendComposition {
+		list = append(list, p.compose(d.Spec.Backend.Composition)...)
+	}
 	if list.Err() != nil {
 		return nil, list
 	}
@@ -103,6 +110,32 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 
 func (p *Definition) useHelm(h *appv1.HelmBackend) {
 	p.Backend, p.Helm, p.Prefix, p.Labels = appv1.BackendHelm, h, h.Prefix, h.Labels
+}
+
+// compose checks what is special to compositions.
+func (p *Definition) compose(b *appv1.CompositionBackend) (list finding.List) {
+	const field = "spec.backend.composition"
+	made, found := composition.Parse(b, p.Schema)
+	list = append(list, found.Below(field)...)
+	if made == nil {
+		return list
+	}
+	p.Composition = made
+	if slices.Contains(made.Kinds(), p.Application.Kind) {
+		list.Add(finding.Error, field, "remove that resource", "an instance of %s would make another one, and so on", p.Application.Kind)
+	}
+	if made.Longest() >= appv1.MaxName {
+		list.Add(finding.Error, field, "shorten the prefix and the ids", "names of objects have at most %d characters, and %d of them are the definition's", appv1.MaxName, made.Longest())
+	}
+	return list
+}
+
+// Overhead is how many characters the names of objects have besides the instance's name.
+func (p *Definition) Overhead() int {
+	if p.Composition != nil {
+		return p.Composition.Longest()
+	}
+	return len(p.Prefix)
 }
 
 // terraform checks what is special to stacks.

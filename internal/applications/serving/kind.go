@@ -62,7 +62,7 @@ func schemaOf(d *definition.Definition) *apiextensionsv1.JSONSchemaProps {
 			"apiVersion": {Type: "string"},
 			"kind":       {Type: "string"},
 			"metadata": {Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
-				"name": {Type: "string", MaxLength: ptr.To(int64(appv1.MaxName - len(d.Prefix))), Pattern: namePattern(d)},
+				"name": {Type: "string", MaxLength: ptr.To(int64(appv1.MaxName - d.Overhead())), Pattern: namePattern(d)},
 			}},
 			"appVersion": {Type: "string", Description: "The version that the object was written for. Kept for Cozystack's tools."},
 			"spec":       spec,
@@ -99,7 +99,7 @@ func columns(d *definition.Definition) []apiextensionsv1.CustomResourceColumnDef
 		{Name: "Ready", Type: "string", JSONPath: ready + ".status", Description: "Whether it is as the spec says."},
 		{Name: "Status", Type: "string", JSONPath: ".status.phase", Description: "The status in one word."},
 	}
-	if d.Backend == appv1.BackendTerraform {
+	if d.Backend != appv1.BackendHelm {
 		list = append(list, apiextensionsv1.CustomResourceColumnDefinition{Name: "Plan", Type: "string", JSONPath: ".status.plan.id", Description: "The plan that waits for approval."})
 	} else {
 		list = append(list, apiextensionsv1.CustomResourceColumnDefinition{Name: "Version", Type: "string", JSONPath: ".status.version", Description: "The version of the chart."})
