@@ -36,7 +36,8 @@ func (e *engine) addApplications(ctx context.Context, direct client.Client) erro
 		e.opts.Log.Warn("this API does not serve the kind " + appv1.ApplicationDefinitionKind + ", so no application kinds are served. " + installMissing)
 		return nil
 	}
-	a := &applications.Applications{Client: e.manager.GetClient(), Reader: direct, Events: e.events, Now: time.Now, Log: e.opts.Log.With("component", "applications")}
+	a := &applications.Applications{Client: e.manager.GetClient(), Reader: direct, Events: e.events, Now: time.Now, Log: e.opts.Log.With("component", "applications"),
+		LoneServer: e.opts.LoneServer}
 	if err := a.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the controllers of applications: %w", err)
 	}

@@ -143,6 +143,8 @@ type Common struct {
 	// GitOps enables the controllers that replace Flux: sources, Kustomizations, notifications. The
 	// embedded home always enables them. Beside a running Flux they are off.
 	GitOps bool
+	// LoneServer is true if the API has one server, as that of the embedded home.
+	LoneServer bool
 	// EventsAddr is the URL to which every event is posted in the format of Flux's
 	// notification-controller; empty disables it.
 	EventsAddr string

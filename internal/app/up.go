@@ -81,7 +81,7 @@ func Up(ctx context.Context, opts UpOptions) error {
 		return err
 	}
 	defer lock.Release() //nolint:errcheck // the end of the process releases, too
-	opts.AllowBreakTheGlass, opts.GitOps = true, true
+	opts.AllowBreakTheGlass, opts.GitOps, opts.LoneServer = true, true, true
 	t, err := confinedTool(ctx, &opts.Common, dir)
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ const (
 	ReasonEstablishing = "Establishing"
 	// ReasonInvalid: the definition cannot be used as it is.
 	ReasonInvalid = "Invalid"
-	// ReasonConflict: an older definition has the same kind, plural or prefix.
+	// ReasonConflict: another definition has the same kind, plural or prefix, and rules.
 	ReasonConflict = "Conflict"
 	// ReasonForeign: another API server, or somebody else's definition, serves the kind.
 	ReasonForeign = "ServedElsewhere"

@@ -35,6 +35,8 @@ type Applications struct {
 	Events events.EventRecorder
 	Now    func() time.Time
 	Log    *slog.Logger
+	// LoneServer is true if the API has one server, as that of the embedded home.
+	LoneServer bool
 
 	base  context.Context
 	kinds apiextensions.Interface

@@ -8,10 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -259,12 +262,12 @@ func TestWhatAnInstanceMayNotHave(t *testing.T) {
 	}
 }
 
-func TestTheOlderDefinitionRules(t *testing.T) {
+func TestOneOfTwoDefinitionsRules(t *testing.T) {
 	w := newWorld(t)
 	first := w.define("Keg", bucketYAML)
 	w.awaitDefinition(first, appv1.ReasonServed)
 	second := w.define("Keg", strings.Replace(bucketYAML, "name: KINDs", "name: another-KIND", 1))
-	if message := w.awaitDefinition(second, appv1.ReasonConflict); !strings.Contains(message, "older definition kegs") {
+	if message := w.awaitDefinition(second, appv1.ReasonConflict); !strings.Contains(message, "definition kegs has the kind") {
 		t.Errorf("the message is %q", message)
 	}
 	if err := w.Delete(context.Background(), first); err != nil {
@@ -273,4 +276,26 @@ func TestTheOlderDefinitionRules(t *testing.T) {
 	w.awaitDefinition(second, appv1.ReasonServed)
 	w.make("Keg", "photos", map[string]any{"bucketName": "photos"})
 	w.stack("keg-photos")
+}
+
+// TestTheFirstInstanceNeedNotWait looks at the time by which API servers decide whether to delay the
+// creation of a kind's first objects.
+func TestTheFirstInstanceNeedNotWait(t *testing.T) {
+	w := newWorld(t)
+	d := w.define("Jar", bucketYAML)
+	w.awaitDefinition(d, appv1.ReasonServed)
+	u, err := w.objects.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).Get(context.Background(), "jars."+appv1.InstanceVersion.Group, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &crd); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range crd.Status.Conditions {
+		if c.Type == apiextensionsv1.Established && c.LastTransitionTime.Add(2*time.Second).Before(crd.CreationTimestamp.Time) {
+			return
+		}
+	}
+	t.Errorf("the kind of %s is %+v", crd.CreationTimestamp, crd.Status.Conditions)
 }

@@ -77,6 +77,9 @@ func (a *Applications) define(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if p.live == nil || p.theirs != "" || !established(p.live) {
 		return ctrl.Result{RequeueAfter: p.again}, p.record(ctx)
 	}
+	if err := p.settle(ctx); err != nil {
+		return reconciling.Again(err)
+	}
 	if err := p.follow(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -103,7 +106,7 @@ func (p *defining) look(ctx context.Context) error {
 	case by == "":
 		p.theirs = fmt.Sprintf("the API has a CustomResourceDefinition %s that Yuba did not make", name)
 	default:
-		// Of two definitions the older one rules, and a deleted one no more.
+		// A definition that is gone rules no more.
 		var other appv1.ApplicationDefinition
 		switch err := p.Client.Get(ctx, client.ObjectKey{Name: by}, &other); {
 		case err == nil:
@@ -137,7 +140,7 @@ func (p *defining) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch conflict := definition.Conflict(p.obj, all); {
+	switch conflict := definition.Conflict(p.obj, all, p.serves()); {
 	case foreign != "":
 		p.reason, p.problem, p.again = appv1.ReasonForeign, foreign, troubleAfter
 	case conflict != "":
@@ -150,6 +153,16 @@ func (p *defining) check(ctx context.Context) error {
 		p.parsed = parsed
 	}
 	return nil
+}
+
+// serves reports whether the API has the kind of a definition.
+func (p *defining) serves() func(name string) bool {
+	by := map[string]bool{}
+	p.served.Each(crds, func(m *metav1.PartialObjectMetadata, _ any) { by[m.Labels[appv1.LabelDefinition]] = true })
+	if p.live != nil {
+		by[p.live.Labels[appv1.LabelDefinition]] = true // memory may not know it yet
+	}
+	return func(name string) bool { return by[name] }
 }
 
 // foreign says which other server serves the kinds; empty for none.

@@ -5,8 +5,8 @@
 // the object of its backend.
 //
 //   - applications.go: what both controllers share; setup.go: events that request passes
-//   - define.go: a pass over a definition: check it, serve its kind, follow its instances; standing.go:
-//     its status
+//   - define.go: a pass over a definition: check it, serve its kind, follow its instances; settle.go: a
+//     kind that is young; standing.go: its status
 //   - instance.go: a pass over an instance: gather, decide, act; facts.go: what is known of its object
 //   - status.go: the status of an instance; outputs.go: its outputs
 //   - book.go: the kinds in force; ownership.go: whose an object is

@@ -53,7 +53,8 @@ func start(t testing.TB) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &controller.Applications{Client: mgr.GetClient(), Reader: direct, Events: mgr.GetEventRecorder("test"), Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	a := &controller.Applications{Client: mgr.GetClient(), Reader: direct, Events: mgr.GetEventRecorder("test"), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		LoneServer: true}
 	if err := a.SetupWithManager(ctx, mgr); err != nil {
 		t.Fatal(err)
 	}

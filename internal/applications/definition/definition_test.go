@@ -94,7 +94,7 @@ func TestBothShapesMeanTheSame(t *testing.T) {
 	}
 }
 
-func TestTheOlderDefinitionRules(t *testing.T) {
+func TestWhichDefinitionRules(t *testing.T) {
 	at := func(text, name string, second int) *appv1.ApplicationDefinition {
 		d := read(t, text)
 		d.Name, d.CreationTimestamp = name, metav1.NewTime(time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC))
@@ -104,21 +104,24 @@ func TestTheOlderDefinitionRules(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		first, second *appv1.ApplicationDefinition
 		conflict      string
+		serves        string
 	}{
-		"the same kind":          {at(bucket, "a", 1), at(bucket, "b", 2), "the older definition a has the kind Bucket"},
-		"of the same second":     {at(bucket, "a", 1), at(bucket, "b", 1), "the older definition a"},
-		"the same prefix":        {at(bucket, "a", 1), at(strings.Replace(other.Replace(bucket), "store-", "bucket-", 1), "b", 2), `the prefix "bucket-"`},
-		"another kind":           {at(bucket, "a", 1), at(other.Replace(bucket), "b", 2), ""},
-		"a plural is a kind":     {at(bucket, "a", 1), at(strings.Replace(other.Replace(bucket), "plural: stores", "plural: bucket", 1), "b", 2), "the kind Bucket"},
-		"several have no prefix": {at(strings.Replace(bucket, "bucket-", `""`, 1), "a", 1), at(strings.Replace(other.Replace(bucket), "store-", `""`, 1), "b", 2), ""},
+		"the same kind":          {at(bucket, "a", 1), at(bucket, "b", 2), "the definition a has the kind Bucket", ""},
+		"of the same second":     {at(bucket, "a", 1), at(bucket, "b", 1), "the definition a", ""},
+		"who serves the kind":    {at(bucket, "b", 2), at(bucket, "a", 1), "the definition b", "b"},
+		"the same prefix":        {at(bucket, "a", 1), at(strings.Replace(other.Replace(bucket), "store-", "bucket-", 1), "b", 2), `the prefix "bucket-"`, ""},
+		"another kind":           {at(bucket, "a", 1), at(other.Replace(bucket), "b", 2), "", ""},
+		"a plural is a kind":     {at(bucket, "a", 1), at(strings.Replace(other.Replace(bucket), "plural: stores", "plural: bucket", 1), "b", 2), "the kind Bucket", ""},
+		"several have no prefix": {at(strings.Replace(bucket, "bucket-", `""`, 1), "a", 1), at(strings.Replace(other.Replace(bucket), "store-", `""`, 1), "b", 2), "", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			all := []*appv1.ApplicationDefinition{test.second, test.first}
-			if got := definition.Conflict(test.first, all); got != "" {
-				t.Errorf("the older one is refused: %s", got)
+			serves := func(name string) bool { return name == test.serves }
+			if got := definition.Conflict(test.first, all, serves); got != "" {
+				t.Errorf("the one that rules is refused: %s", got)
 			}
-			if got := definition.Conflict(test.second, all); (test.conflict == "") != (got == "") || !strings.Contains(got, test.conflict) {
-				t.Errorf("the newer one: %q", got)
+			if got := definition.Conflict(test.second, all, serves); (test.conflict == "") != (got == "") || !strings.Contains(got, test.conflict) {
+				t.Errorf("the other one: %q", got)
 			}
 		})
 	}

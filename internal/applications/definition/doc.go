@@ -9,7 +9,8 @@
 //   - A parsed definition has its schema, and for Terraform the table of variables and the checked
 //     template.
 //   - A finding is an error, with which the definition is not used, or a warning.
-//   - A rival is an older definition with the same kind, plural, singular or prefix. It rules.
+//   - A rival is another definition with the same kind, plural, singular or prefix. The one whose kind
+//     the API has rules; else the older one.
 //
 // Invariants:
 //

@@ -10,21 +10,25 @@ import (
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 )
 
-// Conflict says which older definition has something that d needs for itself; empty if none has. The
-// older one rules, and of two of the same second the one whose name comes first.
-func Conflict(d *appv1.ApplicationDefinition, all []*appv1.ApplicationDefinition) string {
+// Conflict says which definition has something that d needs for itself, and rules; empty if none does.
+// A definition whose kind the API has, as serves says, rules the others. Of these the older one
+// rules, and of two of the same second the one whose name comes first.
+func Conflict(d *appv1.ApplicationDefinition, all []*appv1.ApplicationDefinition, serves func(name string) bool) string {
 	for _, other := range all {
-		if other.Name == d.Name || !older(other, d) {
+		if other.Name == d.Name || !rules(other, d, serves) {
 			continue
 		}
 		if what := shared(d, other); what != "" {
-			return fmt.Sprintf("the older definition %s has %s, too. Choose another one, or delete that definition", other.Name, what)
+			return fmt.Sprintf("the definition %s has %s, too. Choose another one, or delete that definition", other.Name, what)
 		}
 	}
 	return ""
 }
 
-func older(a, b *appv1.ApplicationDefinition) bool {
+func rules(a, b *appv1.ApplicationDefinition, serves func(name string) bool) bool {
+	if serves(a.Name) != serves(b.Name) {
+		return serves(a.Name)
+	}
 	if a.CreationTimestamp.Time.Equal(b.CreationTimestamp.Time) {
 		return a.Name < b.Name
 	}
