@@ -35,6 +35,10 @@ const (
 	AnnotationIdentity = "apps.cozystack.io/identity"
 	// AnnotationAbandon deletes an instance and leaves what it made: the value is the instance's uid.
 	AnnotationAbandon = "apps.cozystack.io/abandon"
+	// AnnotationResource is on each object of a composed instance: the id of its resource.
+	// AnnotationNeeds has the ids of those that it needs, with commas: they are deleted after it.
+	AnnotationResource = "apps.cozystack.io/resource"
+	AnnotationNeeds    = "apps.cozystack.io/needs"
 	// AnnotationReconcile requests a reconciliation whenever its value changes.
 	AnnotationReconcile = meta.ReconcileRequestAnnotation
 )
@@ -82,6 +86,8 @@ const (
 	ReasonStrands = "StrandsInstances"
 	// ReasonInUse: the definition is being deleted, and has instances.
 	ReasonInUse = "InUse"
+	// ReasonCycle: its kind and others would make each other without end.
+	ReasonCycle = "Cycle"
 	// ReasonRefused: the API server refused the kind.
 	ReasonRefused = "Refused"
 )

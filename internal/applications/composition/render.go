@@ -209,6 +209,9 @@ func (c *Composition) Outputs(ctx context.Context, i *Instance, seen map[string]
 	return outputs, problems
 }
 
+// OutputNames are the names of all outputs, sorted.
+func (c *Composition) OutputNames() []string { return slices.Sorted(maps.Keys(c.outputs)) }
+
 // known reports whether all resources that a text reads are seen.
 func (t *text) known(seen map[string]Seen) bool {
 	for _, p := range t.parts {

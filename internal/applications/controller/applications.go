@@ -46,9 +46,13 @@ type Applications struct {
 	// instances follows the instances of all kinds, releases the objects of those with Helm, and
 	// served the CustomResourceDefinitions.
 	instances, releases, served *owned.Watch
-	engine                      *engine.Engine
-	cluster                     *engine.Cluster
-	memory                      memory
+	// objects follows those of instances with several, besides stacks and instances.
+	objects *owned.Watch
+	engine  *engine.Engine
+	cluster *engine.Cluster
+	// direct is cluster without a cache.
+	direct *engine.Cluster
+	memory memory
 
 	instanceQueue queue[Key]
 	defineQueue   queue[reconcile.Request]
@@ -108,6 +112,35 @@ type memo struct {
 	left   owned.Print
 	// shown is the digest of the outputs that a pass took from the Secret for the status.
 	shown [sha256.Size]byte
+	// parts are the objects of an instance with several, and shownValues its outputs.
+	parts       map[owned.ID]partMemo
+	shownValues map[string]any
+}
+
+// partMemo is what a pass leaves about one of several objects.
+type partMemo struct {
+	version, digest string
+	left            owned.Print
+	// outputs are those of a stack, as its status with that digest says.
+	outputsDigest string
+	outputs       map[string]any
+}
+
+func (m *memo) part(id owned.ID, change func(*partMemo)) {
+	if m.parts == nil {
+		m.parts = map[owned.ID]partMemo{}
+	}
+	one := m.parts[id]
+	change(&one)
+	m.parts[id] = one
+}
+
+func (m *memo) setPart(c *component, left owned.Print) {
+	m.part(c.id, func(one *partMemo) { one.version, one.digest, one.left = c.gvk.Version, c.digest, left })
+}
+
+func (m *memo) setOutputs(c *component, digest string, outputs map[string]any) {
+	m.part(c.id, func(one *partMemo) { one.version, one.outputsDigest, one.outputs = c.gvk.Version, digest, outputs })
 }
 
 func (m *memory) get(k Key) memo {

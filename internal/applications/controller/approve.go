@@ -4,28 +4,69 @@
 package controller
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/applications/composition"
+	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
-// Stack is the stack of an instance, whose kind is named by its plural. It returns NotFound if there is
-// no such instance, or if instances of the kind have no stacks.
-func (a *Applications) Stack(resource string, instance types.NamespacedName) (types.NamespacedName, error) {
+// Stack is the stack of an instance, whose kind is named by its plural. Of an instance with several
+// objects it is the one that part names, or else the first whose plan waits, or else the first. It
+// returns NotFound if there is no such instance, or if it has no such stack.
+func (a *Applications) Stack(ctx context.Context, resource string, instance types.NamespacedName, part string) (types.NamespacedName, error) {
 	name, k, ok := a.book.byResource(resource)
-	missing := apierrors.NewNotFound(appv1.InstanceVersion.WithResource(resource).GroupResource(), instance.Name)
-	if !ok || k.backend != appv1.BackendTerraform {
+	missing := apierrors.NewNotFound(appv1.InstanceVersion.WithResource(resource).GroupResource(), strings.TrimSuffix(instance.Name+"/"+part, "/"))
+	if !ok || k.backend == appv1.BackendHelm || part != "" && k.backend == appv1.BackendTerraform {
 		return types.NamespacedName{}, missing
 	}
-	if m, _ := a.instances.Look(Key{name, instance.Namespace, instance.Name}.id()); m == nil {
+	m, _ := a.instances.Look(Key{name, instance.Namespace, instance.Name}.id())
+	if m == nil {
 		return types.NamespacedName{}, missing
 	}
-	return types.NamespacedName{Namespace: instance.Namespace, Name: k.prefix + instance.Name}, nil
+	if k.backend == appv1.BackendTerraform {
+		return types.NamespacedName{Namespace: instance.Namespace, Name: k.prefix + instance.Name}, nil
+	}
+	p := &pass{Applications: a, key: Key{name, instance.Namespace, instance.Name}, kind: k, meta: m, composed: &composed{}}
+	if err := p.findStacks(ctx); err != nil {
+		return types.NamespacedName{}, err
+	}
+	found := first(p.composed.parts, k.parsed, part)
+	if found == nil {
+		return types.NamespacedName{}, missing
+	}
+	return types.NamespacedName{Namespace: found.id.Namespace, Name: found.id.Name}, nil
+}
+
+// first is the stack that a part's id names, or else the first that waits for approval, or else the first
+// one; nil for none. The order is that of the definition, if there is one.
+func first(stacks []*component, d *definition.Definition, part string) (found *component) {
+	place := func(c *component) int {
+		id := c.live.Annotations[appv1.AnnotationResource]
+		if d == nil || d.Composition == nil {
+			return 0
+		}
+		return slices.IndexFunc(d.Composition.Resources, func(r *composition.Resource) bool { return r.ID == id })
+	}
+	slices.SortStableFunc(stacks, func(a, b *component) int { return place(a) - place(b) })
+	for _, c := range stacks {
+		switch {
+		case part != "" && c.live.Annotations[appv1.AnnotationResource] != part:
+		case part != "" || c.stack.AwaitsApproval():
+			return c
+		case found == nil:
+			found = c
+		}
+	}
+	return found
 }
 
 // Approved records on an instance who has approved its plan.

@@ -53,6 +53,8 @@ type pass struct {
 	release *releaseSight
 	live    *metav1.PartialObjectMetadata
 	facts   decide.Facts
+	// composed is set for an instance with several objects, instead of those above.
+	composed *composed
 	// again is when to look again; 0 for never.
 	again time.Duration
 }
@@ -73,6 +75,9 @@ func (a *Applications) reconcile(ctx context.Context, key Key) (ctrl.Result, err
 		return ctrl.Result{RequeueAfter: behind}, nil
 	}
 	p := &pass{Applications: a, key: key, kind: k, meta: meta, sight: at}
+	if k.backend == appv1.BackendComposition {
+		return a.reconcileComposed(ctx, p)
+	}
 	if err := p.gather(ctx); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -1,0 +1,209 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+)
+
+const composedYAML = `
+metadata: {name: KINDs}
+spec:
+  application: {kind: KIND, plural: KINDs, singular: KIND, openAPISchema: '{"type":"object","properties":{"cidr":{"type":"string"},"size":{"type":"integer","default":3},"note":{"type":"boolean","default":true}},"required":["cidr"]}'}
+  backend:
+    type: Composition
+    composition:
+      prefix: KIND-
+      resources:
+      - id: notes
+        includeWhen: [spec.note]
+        template:
+          apiVersion: v1
+          kind: ConfigMap
+          metadata: {name: "KIND-${name}-notes"}
+          data: {vpc: "${resources.net.outputs.id}", size: "${spec.size}", host: "host-${resources.db.outputs.port}.${namespace}"}
+      - id: db
+        template:
+          apiVersion: infra.contrib.fluxcd.io/v1alpha2
+          kind: Terraform
+          spec:
+            vars:
+            - {name: net, value: "${resources.net.outputs.id}"}
+            - {name: size, value: "${spec.size}"}
+            inline:
+              main.tf: |
+                variable "net" { type = string }
+                variable "size" { type = number }
+                output "port" { value = "${var.size}" }
+      - id: net
+        template:
+          apiVersion: infra.contrib.fluxcd.io/v1alpha2
+          kind: Terraform
+          spec:
+            approvePlan: auto
+            vars: [{name: cidr, value: "${spec.cidr}"}]
+            inline:
+              main.tf: |
+                variable "cidr" { type = string }
+                output "id" { value = "vpc of ${var.cidr}" }
+      outputs: {vpc: "${resources.net.outputs.id}", notes: "${resources.notes.name}"}
+`
+
+// configMap waits for a ConfigMap.
+func (w *world) configMap(name string, done func(*corev1.ConfigMap) bool) *corev1.ConfigMap {
+	w.Helper()
+	m := &corev1.ConfigMap{}
+	w.until("ConfigMap "+name, func() (bool, string) {
+		if err := w.Get(context.Background(), client.ObjectKey{Namespace: w.namespace, Name: name}, m); err != nil {
+			return false, err.Error()
+		}
+		return done(m), strings.Join([]string{m.Data["vpc"], m.Data["size"]}, " ")
+	})
+	return m
+}
+
+// resourceState waits for the state of a resource in the status.
+func (w *world) resourceState(kind, name, id, state string) string {
+	w.Helper()
+	message := ""
+	w.until(kind+" "+name+": "+id+" is "+state, func() (bool, string) {
+		_, s := w.status(kind, name)
+		for _, r := range s.Resources {
+			if r.ID == id {
+				message = r.Message
+				return r.State == state, r.State + ": " + r.Message
+			}
+		}
+		return state == "", "no such resource"
+	})
+	return message
+}
+
+func TestAnInstanceBecomesSeveralObjectsOneAfterTheOther(t *testing.T) {
+	w := newWorld(t)
+	d := w.define("Platform", composedYAML)
+	o := w.make("Platform", "shop", map[string]any{"cidr": "10.0.0.0/16"})
+	net := w.stack("platform-shop-net")
+	if len(net.OwnerReferences) != 1 || net.OwnerReferences[0].UID != o.GetUID() || net.Spec.ApprovePlan != "auto" || !net.Spec.DestroyResourcesOnDeletion {
+		t.Errorf("the stack is not the instance's: %+v %+v", net.ObjectMeta, net.Spec)
+	}
+	if net.Spec.WriteOutputsToSecret == nil || net.Spec.WriteOutputsToSecret.Name != "platform-shop-net-outputs" || len(net.Spec.WriteOutputsToSecret.Outputs) != 1 {
+		t.Errorf("the outputs that others read are not written: %+v", net.Spec.WriteOutputsToSecret)
+	}
+	if message := w.resourceState("Platform", "shop", "db", appv1.StateWaiting); message != "It waits for net." {
+		t.Errorf("the message is %q", message)
+	}
+	w.apply("platform-shop-net", map[string]string{"id": "vpc-1"}, "id")
+	db := w.stack("platform-shop-db")
+	if got := string(db.Spec.Vars[0].Value.Raw) + string(db.Spec.Vars[1].Value.Raw); got != `"vpc-1"3` {
+		t.Errorf("the variables are %s", got)
+	}
+	w.play("platform-shop-db", func(t *infrav1.Terraform) {
+		t.Status.Plan = infrav1.PlanStatus{Pending: "plan-1", Summary: "+1 ~2 -0"}
+		ready(t, metav1.ConditionUnknown, "Plan generated")
+	})
+	s, message := w.await("Platform", "shop", appv1.PhaseAwaitingApproval)
+	if s.Plan == nil || s.Plan.ID != "db/plan-1" || s.Plan.Change != 2 || !strings.Contains(message, "db (Terraform platform-shop-db): Plan db/plan-1 waits") {
+		t.Errorf("the plan is %+v, the message %q", s.Plan, message)
+	}
+	if string(s.Outputs["vpc"].Raw) != `"vpc-1"` || len(s.Outputs) != 1 {
+		t.Errorf("the outputs are %s", s.Outputs)
+	}
+	w.apply("platform-shop-db", map[string]string{"port": "5432"}, "port")
+	m := w.configMap("platform-shop-notes", func(m *corev1.ConfigMap) bool { return true })
+	if m.Data["vpc"] != "vpc-1" || m.Data["size"] != "3" || m.Data["host"] != "host-5432."+w.namespace {
+		t.Errorf("the data are %v", m.Data)
+	}
+	s, _ = w.await("Platform", "shop", appv1.PhaseReady)
+	if string(s.Outputs["notes"].Raw) != `"platform-shop-notes"` || len(s.Resources) != 3 || s.Plan != nil {
+		t.Errorf("the status is %+v", s)
+	}
+
+	// Somebody changes an object, and deletes another one.
+	m.Data["vpc"] = "elsewhere"
+	if err := w.Update(context.Background(), m); err != nil {
+		t.Fatal(err)
+	}
+	w.configMap("platform-shop-notes", func(m *corev1.ConfigMap) bool { return m.Data["vpc"] == "vpc-1" })
+	if err := w.Delete(context.Background(), m); err != nil {
+		t.Fatal(err)
+	}
+	w.configMap("platform-shop-notes", func(now *corev1.ConfigMap) bool { return now.UID != m.UID })
+
+	// An output changes, and what it goes into with it.
+	w.apply("platform-shop-net", map[string]string{"id": "vpc-2"}, "id")
+	w.stack("platform-shop-db", func(t *infrav1.Terraform) bool { return string(t.Spec.Vars[0].Value.Raw) == `"vpc-2"` })
+	w.apply("platform-shop-db", map[string]string{"port": "5432"}, "port")
+	w.await("Platform", "shop", appv1.PhaseReady)
+
+	// The instance does without one, and the definition without another.
+	patch := []byte(`{"spec":{"note":false}}`)
+	if _, err := w.resource("Platform").Patch(context.Background(), "shop", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the ConfigMap goes", func() (bool, string) {
+		return apierrors.IsNotFound(w.Get(context.Background(), client.ObjectKeyFromObject(m), m)), ""
+	})
+	w.resourceState("Platform", "shop", "notes", "")
+	w.until("the definition is changed", func() (bool, string) {
+		if err := w.Get(context.Background(), client.ObjectKeyFromObject(d), d); err != nil {
+			return false, err.Error()
+		}
+		c := d.Spec.Backend.Composition
+		c.Resources, c.Outputs = c.Resources[2:], nil
+		err := w.Update(context.Background(), d)
+		return err == nil, ""
+	})
+	w.awaitDefinition(d, appv1.ReasonServed)
+	db = w.stack("platform-shop-db", func(t *infrav1.Terraform) bool { return t.DeletionTimestamp != nil })
+	w.release(db)
+	w.await("Platform", "shop", appv1.PhaseReady)
+}
+
+func TestADeletedInstanceDeletesItsObjectsInReverse(t *testing.T) {
+	w := newWorld(t)
+	w.define("Landscape", composedYAML)
+	o := w.make("Landscape", "shop", map[string]any{"cidr": "10.0.0.0/16"})
+	w.stack("landscape-shop-net")
+	w.apply("landscape-shop-net", map[string]string{"id": "vpc-1"}, "id")
+	w.stack("landscape-shop-db")
+	w.apply("landscape-shop-db", map[string]string{"port": "1"}, "port")
+	w.await("Landscape", "shop", appv1.PhaseReady)
+	if err := w.resource("Landscape").Delete(context.Background(), "shop", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	db := w.stack("landscape-shop-db", func(t *infrav1.Terraform) bool { return t.DeletionTimestamp != nil })
+	if err := w.Get(context.Background(), client.ObjectKey{Namespace: w.namespace, Name: "landscape-shop-notes"}, &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the ConfigMap that needs both stacks did not go first: %v", err)
+	}
+	if net := w.stack("landscape-shop-net"); net.DeletionTimestamp != nil {
+		t.Error("the network goes before the database, which needs it")
+	}
+	w.play("landscape-shop-db", func(t *infrav1.Terraform) { ready(t, metav1.ConditionFalse, "it is not empty") })
+	w.until("the deletion says what blocks it", func() (bool, string) {
+		_, s := w.status("Landscape", "shop")
+		return strings.Contains(s.Conditions[0].Message, "Terraform landscape-shop-db: The deletion is blocked: it is not empty"), s.Conditions[0].Message
+	})
+	patch := `{"metadata":{"annotations":{"` + appv1.AnnotationAbandon + `":"` + string(o.GetUID()) + `"}}}`
+	if _, err := w.resource("Landscape").Patch(context.Background(), "shop", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.stack("landscape-shop-db", func(t *infrav1.Terraform) bool { return !t.Spec.DestroyResourcesOnDeletion })
+	w.release(db)
+	w.release(w.stack("landscape-shop-net", func(t *infrav1.Terraform) bool {
+		return t.DeletionTimestamp != nil && !t.Spec.DestroyResourcesOnDeletion
+	}))
+	w.gone("Landscape", "shop")
+}
