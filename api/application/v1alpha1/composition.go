@@ -43,14 +43,14 @@ type ComposedResource struct {
 	ID string `json:"id"`
 
 	// The object: apiVersion, kind, metadata and the rest. Texts may contain expressions (CEL) in ${ }
-	// over spec, name, namespace and resources; a text that is one expression becomes its value, of any
+	// over spec, metadata and resources; a text that is one expression becomes its value, of any
 	// type. metadata.name defaults to the prefix, the instance's name and the id. The namespace is the
 	// instance's.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
 	Template apiextensionsv1.JSON `json:"template"`
 
-	// Expressions over spec, name and namespace. The object exists while all are true. Objects that
+	// Expressions over spec and metadata. The object exists while all are true. Objects that
 	// refer to one that does not exist are left out, too.
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=4096

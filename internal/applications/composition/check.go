@@ -145,8 +145,8 @@ func (p *parsing) stack(r *Resource) {
 		return
 	}
 	name, _ := own["name"].(string)
-	if before, after, found := strings.Cut(name, left+varName+"}"); !found || strings.ContainsAny(before+after, "${}") {
-		p.wrong("spec.%s.name must contain ${name} once, such as %s-outputs", fieldOutputs, r.Name(left+varName+"}"))
+	if before, after, found := strings.Cut(name, textName); !found || strings.ContainsAny(before+after, "${}") {
+		p.wrong("spec.%s.name must contain ${metadata.name} once, such as %s-outputs", fieldOutputs, r.Name(textName))
 	}
 }
 
@@ -187,7 +187,7 @@ func (r *Resource) sketch() *unstructured.Unstructured {
 	const instance, namespace = "name", "namespace"
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(r.template)}
 	replace(u.Object, func(s string) string {
-		return strings.ReplaceAll(strings.ReplaceAll(s, left+varName+"}", instance), left+varNamespace+"}", namespace)
+		return strings.ReplaceAll(strings.ReplaceAll(s, textName, instance), textNamespace, namespace)
 	})
 	u.SetNamespace(namespace)
 	u.SetName(r.Name(instance))

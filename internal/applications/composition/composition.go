@@ -69,7 +69,7 @@ func Parse(b *appv1.CompositionBackend, spec Schema) (*Composition, finding.List
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Outputs)) {
 		p.at = finding.Child("outputs", name)
-		t, err := parseText(b.Outputs[name], varSpec, varName, varNamespace, varResources)
+		t, err := parseText(b.Outputs[name], varSpec, varMetadata, varResources)
 		if err != nil {
 			p.wrong("%v", err)
 			continue
@@ -144,7 +144,7 @@ func (p *parsing) declare(in *appv1.ComposedResource, prefix string) {
 	p.name(r, prefix)
 }
 
-// name reads the name of the object: a text with ${name} once.
+// name reads the name of the object: a text with ${metadata.name} once.
 func (p *parsing) name(r *Resource, prefix string) {
 	r.before, r.after = prefix, "-"+strings.ToLower(r.ID)
 	metadata, ok := r.template["metadata"].(map[string]any)
@@ -156,10 +156,10 @@ func (p *parsing) name(r *Resource, prefix string) {
 		return
 	}
 	text, _ := written.(string)
-	before, after, found := strings.Cut(text, left+varName+"}")
+	before, after, found := strings.Cut(text, textName)
 	if !found || strings.ContainsAny(before+after, "${}") || !strings.HasPrefix(before, prefix) {
 		p.at += ".metadata.name"
-		p.wrong("it must be a text that begins with the prefix and contains ${name} once, such as %s${name}-%s", prefix, strings.ToLower(r.ID))
+		p.wrong("it must be a text that begins with the prefix and contains ${metadata.name} once, such as %s${metadata.name}-%s", prefix, strings.ToLower(r.ID))
 		return
 	}
 	r.before, r.after = before, after
@@ -212,7 +212,7 @@ func (r *Resource) OutputsSecret(instance string) string {
 	spec, _ := r.template["spec"].(map[string]any)
 	if own, ok := spec[fieldOutputs].(map[string]any); ok {
 		name, _ := own["name"].(string)
-		return strings.ReplaceAll(name, left+varName+"}", instance)
+		return strings.ReplaceAll(name, textName, instance)
 	}
 	if len(r.outputs) == 0 && !r.all {
 		return ""
@@ -232,7 +232,7 @@ func (p *parsing) resource(r *Resource, in *appv1.ComposedResource) {
 	p.walk(r, nil, r.template)
 	for i, written := range in.IncludeWhen {
 		p.at = finding.Index(where(r.ID)+".includeWhen", i)
-		if c := p.condition(written, varSpec, varName, varNamespace); c != nil {
+		if c := p.condition(written, varSpec, varMetadata); c != nil {
 			p.fields(c.code)
 			r.include = append(r.include, c)
 		}
@@ -320,7 +320,7 @@ func (p *parsing) text(r *Resource, path []string, written string) {
 		p.wrong("%s: expressions are not allowed here, so that users decide no more than data; they are in %s", joined(path), named(r.places))
 		return
 	}
-	t, err := parseText(written, varSpec, varName, varNamespace, varResources)
+	t, err := parseText(written, varSpec, varMetadata, varResources)
 	if err != nil {
 		p.wrong("%s: %v", joined(path), err)
 		return

@@ -10,7 +10,7 @@
 //   - A text is a string of a template. It may contain expressions (CEL) in ${ }; $${ stands for ${
 //     itself. A text that is one expression becomes its value, of any type; an optional without value
 //     removes the field.
-//   - Expressions read spec, name and namespace of the instance, and resources: by id the name, status
+//   - Expressions read spec and metadata (name and namespace) of the instance, and resources: by id the name, status
 //     and outputs of other resources, and outputsSecret, the Secret with a stack's outputs.
 //   - A resource needs those that its expressions read, those whose objects its manifest refers to
 //     (package objects/graph), and those in dependsOn.

@@ -46,7 +46,7 @@ func (i *Instance) values(seen map[string]Seen) map[string]any {
 	for id, s := range seen {
 		resources[id] = s.value()
 	}
-	return map[string]any{varSpec: orEmpty(i.Spec), varName: i.Name, varNamespace: i.Namespace, varResources: resources}
+	return map[string]any{varSpec: orEmpty(i.Spec), varMetadata: map[string]any{"name": i.Name, "namespace": i.Namespace}, varResources: resources}
 }
 
 // Included lists the ids of the resources that an instance has. One that needs another without it is

@@ -15,10 +15,13 @@ import (
 
 // The variables of expressions.
 const (
-	varSpec, varName, varNamespace, varResources = "spec", "name", "namespace", "resources"
+	varSpec, varMetadata, varResources = "spec", "metadata", "resources"
 	// varSelf is the only one of readyWhen.
 	varSelf = "self"
 )
+
+// textName and textNamespace are the texts for the instance's name and namespace.
+const textName, textNamespace = "${metadata.name}", "${metadata.namespace}"
 
 const (
 	left, escape = "${", "$${"

@@ -32,8 +32,8 @@ spec:
         template:
           apiVersion: v1
           kind: ConfigMap
-          metadata: {name: "KIND-${name}-notes"}
-          data: {vpc: "${resources.net.outputs.id}", size: "${spec.size}", host: "host-${resources.db.outputs.port}.${namespace}"}
+          metadata: {name: "KIND-${metadata.name}-notes"}
+          data: {vpc: "${resources.net.outputs.id}", size: "${spec.size}", host: "host-${resources.db.outputs.port}.${metadata.namespace}"}
       - id: db
         template:
           apiVersion: infra.contrib.fluxcd.io/v1alpha2
@@ -94,6 +94,7 @@ func (w *world) resourceState(kind, name, id, state string) string {
 func TestAnInstanceBecomesSeveralObjectsOneAfterTheOther(t *testing.T) {
 	w := newWorld(t)
 	d := w.define("Platform", composedYAML)
+	w.awaitDefinition(d, appv1.ReasonServed)
 	o := w.make("Platform", "shop", map[string]any{"cidr": "10.0.0.0/16"})
 	net := w.stack("platform-shop-net")
 	if len(net.OwnerReferences) != 1 || net.OwnerReferences[0].UID != o.GetUID() || net.Spec.ApprovePlan != "auto" || !net.Spec.DestroyResourcesOnDeletion {
@@ -174,7 +175,7 @@ func TestAnInstanceBecomesSeveralObjectsOneAfterTheOther(t *testing.T) {
 
 func TestADeletedInstanceDeletesItsObjectsInReverse(t *testing.T) {
 	w := newWorld(t)
-	w.define("Landscape", composedYAML)
+	w.awaitDefinition(w.define("Landscape", composedYAML), appv1.ReasonServed)
 	o := w.make("Landscape", "shop", map[string]any{"cidr": "10.0.0.0/16"})
 	w.stack("landscape-shop-net")
 	w.apply("landscape-shop-net", map[string]string{"id": "vpc-1"}, "id")
