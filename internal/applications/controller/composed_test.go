@@ -168,6 +168,9 @@ func TestAnInstanceBecomesSeveralObjectsOneAfterTheOther(t *testing.T) {
 		return err == nil, ""
 	})
 	w.awaitDefinition(d, appv1.ReasonServed)
+	// Nothing reads the network's outputs any more, so it is changed first.
+	w.stack("platform-shop-net", func(t *infrav1.Terraform) bool { return t.Spec.WriteOutputsToSecret == nil })
+	w.apply("platform-shop-net", map[string]string{"id": "vpc-2"}, "id")
 	db = w.stack("platform-shop-db", func(t *infrav1.Terraform) bool { return t.DeletionTimestamp != nil })
 	w.release(db)
 	w.await("Platform", "shop", appv1.PhaseReady)

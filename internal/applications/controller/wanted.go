@@ -171,7 +171,7 @@ func (p *pass) wantPart(ctx context.Context, i *render.Instance, part *component
 		fact.Gate = &decide.Gate{}
 		fact.Gate.Open, fact.Gate.Why = r.Ready(ctx, seen)
 	}
-	if fact.Object.Current && fact.Ready() {
+	if fact.Ready() {
 		c.seen[r.ID] = seen
 	}
 	return nil

@@ -64,9 +64,9 @@ type Composite struct {
 // waiting is the state of a part that waits for others.
 const waiting = "Waiting"
 
-// Ready reports whether others may use a part.
+// Ready reports whether others may use a part: it is as it should be, and its resources exist.
 func (p *Part) Ready() bool {
-	return p.Object != nil && !p.Object.Deleting && p.Blocked() == "" && p.standing("").Phase == "Ready"
+	return p.Object != nil && p.Object.Current && !p.Object.Deleting && p.Blocked() == "" && p.standing("").Phase == "Ready"
 }
 
 // Blocked says why the part cannot be written; empty if it can.
