@@ -267,3 +267,23 @@ func TestReadyWhenAndOutputs(t *testing.T) {
 		t.Errorf("the problems are %v", problems)
 	}
 }
+
+func TestPreview(t *testing.T) {
+	c := parse(t, network+notes("${resources.net.outputs.id} ${spec.size}")+"\n- id: creds\n  template: {apiVersion: v1, kind: Secret, stringData: {password: s3cr3t}}\n- id: no\n  includeWhen: [spec.debug]\n  template: {apiVersion: v1, kind: Secret}\n")
+	got, err := c.Preview(t.Context(), &composition.Instance{Name: "shop", Namespace: "team", Spec: map[string]any{"cidr": "10.0.0.0/8", "size": int64(3), "debug": false}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"x: ${resources.net.outputs.id} ${spec.size}", "password: (hidden)", "value: 10.0.0.0/8", "name: app-shop-net"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if strings.Contains(string(text), "s3cr3t") || got["no"] != nil {
+		t.Errorf("it has too much:\n%s", text)
+	}
+}

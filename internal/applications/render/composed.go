@@ -4,6 +4,7 @@
 package render
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/applications/composition"
 	"github.com/yuba-dev/yuba/internal/applications/definition"
+	"github.com/yuba-dev/yuba/internal/applications/schema"
 )
 
 // Composed completes an object of a composed instance: it belongs to the instance, and says which
@@ -43,6 +45,17 @@ func Composed(d *definition.Definition, i *Instance, r *composition.Resource, u 
 		return i.composedStack(u)
 	}
 	return nil
+}
+
+// Sketch has the objects of a composed instance as far as they are known before any of them exists, by
+// the ids of their resources. It is no object of an API.
+func Sketch(ctx context.Context, d *definition.Definition, i *Instance) (*unstructured.Unstructured, error) {
+	spec := schema.WithoutInternal(d.Schema.Default(i.Spec))
+	objects, err := d.Composition.Preview(ctx, &composition.Instance{Name: i.Name, Namespace: i.Namespace, Spec: spec})
+	if err != nil {
+		return nil, fmt.Errorf("make the objects of %s: %w", i.Name, err)
+	}
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": appv1.GroupVersion.String(), "kind": string(d.Backend), "resources": objects}}, nil
 }
 
 // composedStack sets what a stack's template leaves open, and what the instance decides.

@@ -4,6 +4,7 @@
 package definitions
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -131,8 +132,12 @@ func compared(older, newer *definition.Definition, of *render.Instance) group {
 
 // object makes the object of an instance.
 func object(d *definition.Definition, i *render.Instance) (*unstructured.Unstructured, error) {
-	if d.Backend == appv1.BackendHelm {
+	switch d.Backend {
+	case appv1.BackendHelm:
 		return render.HelmRelease(d, i)
+	case appv1.BackendComposition:
+		return render.Sketch(context.Background(), d, i)
+	case appv1.BackendTerraform:
 	}
 	stack, err := render.Terraform(d, i)
 	if err != nil {
