@@ -160,7 +160,7 @@
   verbs: [get, update, patch]
 - apiGroups: [apps.cozystack.io]
   resources: ["*"]
-  verbs: [get, list, watch, update, patch]
+  verbs: [get, list, watch, create, update, patch, delete]
 # What instances with Helm become.
 - apiGroups: [helm.toolkit.fluxcd.io]
   resources: [helmreleases]

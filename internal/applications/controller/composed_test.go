@@ -33,7 +33,7 @@ spec:
           apiVersion: v1
           kind: ConfigMap
           metadata: {name: "KIND-${metadata.name}-notes"}
-          data: {vpc: "${resources.net.outputs.id}", size: "${spec.size}", host: "host-${resources.db.outputs.port}.${metadata.namespace}"}
+          data: {vpc: "${resources.net.outputs.id}", size: "${spec.size}", secret: "${resources.db.outputsSecret}", host: "host-${resources.db.outputs.port}.${metadata.namespace}"}
       - id: db
         template:
           apiVersion: infra.contrib.fluxcd.io/v1alpha2
@@ -124,7 +124,7 @@ func TestAnInstanceBecomesSeveralObjectsOneAfterTheOther(t *testing.T) {
 	}
 	w.apply("platform-shop-db", map[string]string{"port": "5432"}, "port")
 	m := w.configMap("platform-shop-notes", func(m *corev1.ConfigMap) bool { return true })
-	if m.Data["vpc"] != "vpc-1" || m.Data["size"] != "3" || m.Data["host"] != "host-5432."+w.namespace {
+	if m.Data["vpc"] != "vpc-1" || m.Data["size"] != "3" || m.Data["host"] != "host-5432."+w.namespace || m.Data["secret"] != "platform-shop-db-outputs" {
 		t.Errorf("the data are %v", m.Data)
 	}
 	s, _ = w.await("Platform", "shop", appv1.PhaseReady)

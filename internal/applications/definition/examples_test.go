@@ -43,7 +43,7 @@ func TestExamplesAreSound(t *testing.T) {
 		}
 		kinds[parsed.Application.Kind] = parsed
 	}
-	if len(kinds) != 5 {
+	if len(kinds) != 6 {
 		t.Errorf("%d definitions", len(kinds))
 	}
 	text, err := os.ReadFile("../../../examples/applications/instances.yaml")
