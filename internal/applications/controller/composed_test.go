@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -210,4 +211,112 @@ func TestADeletedInstanceDeletesItsObjectsInReverse(t *testing.T) {
 		return t.DeletionTimestamp != nil && !t.Spec.DestroyResourcesOnDeletion
 	}))
 	w.gone("Landscape", "shop")
+}
+
+const nestedYAML = `
+metadata: {name: KINDs}
+spec:
+  application: {kind: KIND, plural: KINDs, singular: KIND, openAPISchema: '{"type":"object","properties":{"bucketName":{"type":"string"}},"required":["bucketName"]}'}
+  backend:
+    type: Composition
+    composition:
+      prefix: KIND-
+      resources:
+      - id: inner
+        template: {apiVersion: apps.cozystack.io/v1alpha1, kind: INNER, spec: {bucketName: "${spec.bucketName}"}}
+      - id: note
+        template: {apiVersion: v1, kind: ConfigMap, data: {endpoint: "${resources.inner.outputs.endpoint}"}}
+`
+
+func TestAnInstanceMakesAnotherOne(t *testing.T) {
+	w := newWorld(t)
+	d := w.define("Shelf", strings.ReplaceAll(nestedYAML, "INNER", "Crate"))
+	w.awaitDefinition(d, appv1.ReasonServed)
+	w.make("Shelf", "a", map[string]any{"bucketName": "photos"})
+	// Nothing serves the inner kind yet.
+	if _, message := w.await("Shelf", "a", appv1.PhasePending); !strings.Contains(message, "does not serve the kind Crate") {
+		t.Errorf("the message is %q", message)
+	}
+	crate := w.define("Crate", bucketYAML)
+	w.stack("crate-shelf-a-inner")
+	w.apply("crate-shelf-a-inner", map[string]string{"endpoint": "https://photos"}, "endpoint")
+	m := w.configMap("shelf-a-note", func(*corev1.ConfigMap) bool { return true })
+	if m.Data["endpoint"] != "https://photos" {
+		t.Errorf("the data are %v", m.Data)
+	}
+	w.await("Shelf", "a", appv1.PhaseReady)
+	// A definition that would close a cycle is refused.
+	w.awaitDefinition(crate, appv1.ReasonServed)
+	inner := w.define("Drawer", strings.ReplaceAll(nestedYAML, "INNER", "Shelf"))
+	w.awaitDefinition(inner, appv1.ReasonServed)
+	w.until("the definition is changed", func() (bool, string) {
+		if err := w.Get(context.Background(), client.ObjectKeyFromObject(d), d); err != nil {
+			return false, err.Error()
+		}
+		d.Spec.Backend.Composition.Resources[0].Template.Raw = []byte(strings.ReplaceAll(string(d.Spec.Backend.Composition.Resources[0].Template.Raw), "Crate", "Drawer"))
+		return w.Update(context.Background(), d) == nil, ""
+	})
+	if message := w.awaitDefinition(d, appv1.ReasonCycle); !strings.Contains(message, "Shelf -> Drawer -> Shelf") {
+		t.Errorf("the message is %q", message)
+	}
+	// A pass that finds nothing new writes nothing, also after a restart.
+	instance, _ := w.status("Shelf", "a")
+	stack := w.stack("crate-shelf-a-inner")
+	start(t)()
+	t.Cleanup(start(t))
+	w.make("Shelf", "later", map[string]any{"bucketName": "later"})
+	w.stack("crate-shelf-later-inner")
+	if now, _ := w.status("Shelf", "a"); now.GetResourceVersion() != instance.GetResourceVersion() {
+		t.Errorf("the instance was written: %v", now.Object)
+	}
+	if now := w.stack("crate-shelf-a-inner"); now.ResourceVersion != stack.ResourceVersion {
+		t.Errorf("the stack was written: %+v", now.ObjectMeta)
+	}
+	if now := w.configMap("shelf-a-note", func(*corev1.ConfigMap) bool { return true }); now.ResourceVersion != m.ResourceVersion {
+		t.Errorf("the ConfigMap was written: %+v", now.ObjectMeta)
+	}
+}
+
+func TestSeveralObjectsTakeNothingFromOthers(t *testing.T) {
+	w := newWorld(t)
+	w.awaitDefinition(w.define("Estate", composedYAML), appv1.ReasonServed)
+	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "estate-shop-notes"}, Data: map[string]string{"a": "b"}}
+	if err := w.Create(context.Background(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	w.make("Estate", "shop", map[string]any{"cidr": "10.0.0.0/16"}, func(o *unstructured.Unstructured) {
+		o.SetAnnotations(map[string]string{appv1.AnnotationApprovePlan: "auto"})
+	})
+	// The database's plans are approved by people, and the definition leaves no choice.
+	if _, message := w.await("Estate", "shop", appv1.PhaseProgressing); message == "" {
+		t.Error("no message")
+	}
+	w.stack("estate-shop-net")
+	w.apply("estate-shop-net", map[string]string{"id": "vpc-1"}, "id")
+	if _, message := w.await("Estate", "shop", appv1.PhaseFailed); !strings.Contains(message, "not one of the values that the definition allows") {
+		t.Errorf("the message is %q", message)
+	}
+	if _, err := w.resource("Estate").Patch(context.Background(), "shop", types.MergePatchType, []byte(`{"metadata":{"annotations":null}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.stack("estate-shop-db")
+	w.apply("estate-shop-db", map[string]string{"port": "1"}, "port")
+	if _, message := w.await("Estate", "shop", appv1.PhaseFailed); !strings.Contains(message, "somebody else: it existed before the instance") {
+		t.Errorf("the message is %q", message)
+	}
+	// Somebody writes an object of others into the status.
+	forged := []byte(`{"status":{"resources":[{"id":"x","apiVersion":"v1","kind":"ConfigMap","name":"estate-shop-notes","state":"Ready"}]}}`)
+	if _, err := w.resource("Estate").Patch(context.Background(), "shop", types.MergePatchType, forged, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.resource("Estate").Delete(context.Background(), "shop", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"estate-shop-db", "estate-shop-net"} {
+		w.release(w.stack(name, func(t *infrav1.Terraform) bool { return t.DeletionTimestamp != nil }))
+	}
+	w.gone("Estate", "shop")
+	if now := w.configMap("estate-shop-notes", func(*corev1.ConfigMap) bool { return true }); now.Data["a"] != "b" || len(now.OwnerReferences) > 0 {
+		t.Errorf("the foreign ConfigMap was touched: %+v", now)
+	}
 }
