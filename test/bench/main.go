@@ -31,6 +31,8 @@ type bench struct {
 	consumers int
 	// tenants is the number of rows in the table of tenants.
 	tenants int
+	// instances is the number of objects of application kinds.
+	instances int
 	// cloudLatency is the response time of the cloud that the test provider uses.
 	cloudLatency time.Duration
 	// names are the parts and rows to measure; if empty, all that are fast.
@@ -65,6 +67,7 @@ var parts = []part{
 	{name: "sandbox", measure: (*bench).measureSandbox},
 	{name: "fleet", measure: (*bench).measureFleet, alone: true},
 	{name: "tenants", measure: (*bench).measureTenants, alone: true},
+	{name: "applications", measure: (*bench).measureApplications, alone: true},
 	{name: "policies", measure: (*bench).measurePolicies, alone: true},
 	{name: "contracts", measure: (*bench).measureContracts, alone: true},
 	{name: "web", measure: (*bench).measureWeb, alone: true},

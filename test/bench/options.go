@@ -26,7 +26,7 @@ var tenantRows = []string{rowTenantsCreate, rowTenantsMemory, rowTenantsQuiet, r
 
 const usage = `usage: go run ./test/bench [flags]
 
-Without -only, measure everything except fleets, tenants, policies, contracts and the web page. This takes about six minutes.
+Without -only, measure everything except fleets, tenants, applications, policies, contracts and the web page. This takes about six minutes.
 
 Approximate times of fleets with 1000 stacks on two cores:
     -only fleet-apply,fleet-refresh      17 minutes for each of three trials, and 5 for terraform_data
@@ -40,6 +40,8 @@ Approximate times of fleets with 1000 stacks on two cores:
 Fewer stacks take proportionally less time: -fleet 100 takes a few minutes.
 
 -only tenants takes about five minutes, half of them for tenants-rollout.
+
+-only applications takes about five minutes.
 
 -only web takes about four minutes, two of them to make the fleet.
 
@@ -66,6 +68,7 @@ func (b *bench) parse(flags *flag.FlagSet, args []string) (options, error) {
 	flags.IntVar(&b.fleet, "fleet", 100, "number of stacks of a fleet")
 	sizes := flags.String("growth", "100,300,1000", "numbers of stacks of the fleets for fleet-growth")
 	flags.IntVar(&b.tenants, "tenants", 1000, "number of rows in the table of tenants")
+	flags.IntVar(&b.instances, "instances", 1000, "number of instances of application kinds")
 	flags.IntVar(&b.consumers, "consumers", 500, "number of stacks that read a contract, at least 5")
 	flags.DurationVar(&b.cloudLatency, "latency", 0, "response time of the cloud that the test provider uses")
 	flags.DurationVar(&b.settle, "settle", 20*time.Second, "how long to wait before measuring an idle Yuba")
@@ -80,8 +83,8 @@ func (b *bench) parse(flags *flag.FlagSet, args []string) (options, error) {
 	if b.growth, err = numbers(*sizes); err != nil {
 		return o, fmt.Errorf("read -growth %q: %w", *sizes, err)
 	}
-	if b.fleet < 1 || b.trials < 1 || b.tenants < 1 || b.consumers < concerned {
-		return o, fmt.Errorf("read the flags: -fleet %d, -tenants %d and -n %d: want at least 1; -consumers %d: at least %d", b.fleet, b.tenants, b.trials, b.consumers, concerned)
+	if b.fleet < 1 || b.trials < 1 || b.tenants < 1 || b.instances < 1 || b.consumers < concerned {
+		return o, fmt.Errorf("read the flags: -fleet %d, -tenants %d, -instances %d and -n %d: want at least 1; -consumers %d: at least %d", b.fleet, b.tenants, b.instances, b.trials, b.consumers, concerned)
 	}
 	return o, nil
 }

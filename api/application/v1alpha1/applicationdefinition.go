@@ -16,6 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Kind",type="string",JSONPath=".spec.application.kind",description="The kind that it declares."
 // +kubebuilder:printcolumn:name="Backend",type="string",JSONPath=".status.backend",description="What instances become: Helm, Terraform or Composition."
 // +kubebuilder:printcolumn:name="Instances",type="integer",JSONPath=".status.instances",description="How many objects of the kind exist."
+// +kubebuilder:printcolumn:name="Up-to-date",type="integer",JSONPath=".status.rollout.updated",description="How many of them have the last change."
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the kind is served as the definition says."
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since it was created."
 // +kubebuilder:printcolumn:name="Message",type="string",priority=1,JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="The message of the condition Ready."
@@ -46,6 +47,10 @@ type ApplicationDefinitionSpec struct {
 	// (Yuba) What instances become: Helm releases, stacks or several objects. Use either this or release.
 	// +optional
 	Backend *Backend `json:"backend,omitempty"`
+
+	// (Yuba) How a change of the definition reaches its instances. Without it, all get it at once.
+	// +optional
+	Rollout *Rollout `json:"rollout,omitempty"`
 
 	// How web pages show the kind.
 	// +optional
@@ -173,6 +178,10 @@ type ApplicationDefinitionStatus struct {
 	// (Yuba) How many objects of the kind exist. Updated within some seconds.
 	// +optional
 	Instances int32 `json:"instances,omitempty"`
+
+	// (Yuba) How far the last change of the definition has come.
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
 
 	// (Yuba) Remarks that stop nothing, such as parts of the schema that are not enforced.
 	// +kubebuilder:validation:MaxItems=32

@@ -284,6 +284,16 @@ type InstanceStatus struct {
 	BackendRef *BackendReference `json:"backendRef,omitempty"`
 	// The objects of a composed instance.
 	Resources []InstanceResource `json:"resources,omitempty"`
+	// The revision of the definition that the instance follows.
+	Definition *InstanceDefinition `json:"definition,omitempty"`
+}
+
+// InstanceDefinition is the revision of the definition that an instance follows.
+type InstanceDefinition struct {
+	// The revision from which the object behind the instance was last written.
+	Revision int64 `json:"revision,omitempty"`
+	// The newer revision that the instance will get when it has its turn in the rollout.
+	Waiting int64 `json:"waiting,omitempty"`
 }
 
 // InstancePlan is a plan in the status of an instance.

@@ -56,8 +56,15 @@ const (
 	// AnnotationAccepted is the spec of the definition that was accepted last, compressed: instances
 	// follow it while a later one is refused.
 	AnnotationAccepted = "cozystack.io/accepted"
+	// AnnotationRollout says which revision the instances of a kind get, and which one all have;
+	// AnnotationRevisions has the earlier accepted specs, compressed.
+	AnnotationRollout   = "cozystack.io/rollout"
+	AnnotationRevisions = "cozystack.io/revisions"
 	// AnnotationMade is the digest of what Yuba wrote.
 	AnnotationMade = "cozystack.io/made-from"
+	// AnnotationStamp is on the object of an instance: the revision of the definition from which it was
+	// written. The digest does not include it.
+	AnnotationStamp = "cozystack.io/definition-revision"
 )
 
 // Finalizer keeps an instance until its backend is gone, and a definition until its instances are.
@@ -90,6 +97,20 @@ const (
 	ReasonCycle = "Cycle"
 	// ReasonRefused: the API server refused the kind.
 	ReasonRefused = "Refused"
+)
+
+// Reasons of events about a definition's rollouts.
+const (
+	// ReasonRolloutBegan: a change begins to reach the instances.
+	ReasonRolloutBegan = "RolloutBegan"
+	// ReasonRolloutPaused: spec.rollout.paused stops a rollout.
+	ReasonRolloutPaused = "RolloutPaused"
+	// ReasonRolloutFailed: a rollout pauses, because an instance failed or was not ready in time.
+	ReasonRolloutFailed = "RolloutFailed"
+	// ReasonRolloutResumed: a rollout goes on.
+	ReasonRolloutResumed = "RolloutResumed"
+	// ReasonRolloutComplete: all instances have the change.
+	ReasonRolloutComplete = "RolloutComplete"
 )
 
 // Reasons of an instance's condition Ready.

@@ -5,6 +5,8 @@ package composition
 
 import (
 	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // hidden stands for the values of a Secret.
@@ -13,12 +15,12 @@ const hidden = "(hidden)"
 // Preview makes the objects of an instance as far as they are known before any of them exists, by the ids
 // of their resources. Texts that read other resources stay as they are written, and values of Secrets
 // are hidden.
-func (c *Composition) Preview(ctx context.Context, i *Instance) (map[string]any, error) {
+func (c *Composition) Preview(ctx context.Context, i *Instance) (map[string]*unstructured.Unstructured, error) {
 	included, err := c.Included(ctx, i)
 	if err != nil {
 		return nil, err
 	}
-	objects := map[string]any{}
+	objects := map[string]*unstructured.Unstructured{}
 	for _, r := range c.Resources {
 		if !included[r.ID] {
 			continue
@@ -42,7 +44,7 @@ func (c *Composition) Preview(ctx context.Context, i *Instance) (map[string]any,
 				}
 			}
 		}
-		objects[r.ID] = u.Object
+		objects[r.ID] = u
 	}
 	return objects, nil
 }

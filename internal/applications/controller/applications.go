@@ -56,6 +56,7 @@ type Applications struct {
 
 	instanceQueue queue[Key]
 	defineQueue   queue[reconcile.Request]
+	rollQueue     queue[string]
 }
 
 // Key names an instance.
@@ -110,6 +111,8 @@ type memo struct {
 	// digest is that of the object's manifest, and left the object after the last write or comparison.
 	digest string
 	left   owned.Print
+	// stamp is that of the object after the last write.
+	stamp stamp
 	// shown is the digest of the outputs that a pass took from the Secret for the status.
 	shown [sha256.Size]byte
 	// parts are the objects of an instance with several, and shownValues its outputs.
@@ -121,6 +124,7 @@ type memo struct {
 type partMemo struct {
 	version, digest string
 	left            owned.Print
+	stamp           stamp
 	// outputs are those of a stack, as its status with that digest says.
 	outputsDigest string
 	outputs       map[string]any
@@ -135,8 +139,10 @@ func (m *memo) part(id owned.ID, change func(*partMemo)) {
 	m.parts[id] = one
 }
 
-func (m *memo) setPart(c *component, left owned.Print) {
-	m.part(c.id, func(one *partMemo) { one.version, one.digest, one.left = c.gvk.Version, c.digest, left })
+func (m *memo) setPart(c *component, left owned.Print, mark stamp) {
+	m.part(c.id, func(one *partMemo) {
+		one.version, one.digest, one.left, one.stamp = c.gvk.Version, c.digest, left, mark
+	})
 }
 
 func (m *memo) setOutputs(c *component, digest string, outputs map[string]any) {

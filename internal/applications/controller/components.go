@@ -241,7 +241,7 @@ func (p *pass) partAsLeft(part *component) bool {
 		if now.Generation == 0 {
 			return false // after a restart, one write finds out
 		}
-		p.memory.change(p.key, func(one *memo) { one.setPart(part, now) })
+		p.memory.change(p.key, func(one *memo) { one.setPart(part, now, stampOf(part.live)) })
 		return true
 	}
 	if now.Generation == 0 {

@@ -72,6 +72,7 @@ func (a *Applications) reconcileComposed(ctx context.Context, p *pass) (ctrl.Res
 	}
 	d := decide.Compose(p.composed.facts)
 	d, err := p.actComposed(ctx, d)
+	p.takePartComposed(d)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: behind}, nil
 	}
@@ -93,11 +94,17 @@ func (p *pass) gatherComposed(ctx context.Context) error {
 	f.Abandon = p.meta.Annotations[appv1.AnnotationAbandon] == string(p.meta.UID)
 	f.Definition = p.kind.problem
 	f.Approve = fmt.Sprintf("yuba app approve %s %s -n %s", strings.ToLower(p.key.Kind), p.key.Name, p.key.Namespace)
+	// The kinds of the newest definition are followed, and also those that the status names.
 	if p.kind.parsed != nil && f.Definition == "" && !f.Deleting {
 		c.made = p.kind.parsed.Composition
 	}
 	if err := p.existing(ctx); err != nil {
 		return err
+	}
+	if c.made != nil {
+		if err := p.chooseComposed(ctx); err != nil {
+			return err
+		}
 	}
 	if c.made == nil {
 		c.order(nil)
@@ -161,7 +168,8 @@ func (p *pass) actComposed(ctx context.Context, d decide.Composite) (decide.Comp
 
 // writePart writes an object. It notes in the facts why that cannot be done.
 func (p *pass) writePart(ctx context.Context, part *component, fact *decide.Part) (news bool, err error) {
-	written, err := p.engine.Write(ctx, p.direct, engine.Write{Manifest: part.manifest, Ownership: ownership{p.meta.UID}, Live: part.live, Force: part.live != nil})
+	mark := p.stampPart(part)
+	written, err := p.engine.Write(ctx, p.direct, engine.Write{Manifest: mark.add(part.manifest), Ownership: ownership{p.meta.UID}, Live: part.live, Force: part.live != nil})
 	var conflict *engine.ConflictError
 	switch {
 	case errors.As(err, &conflict):
@@ -179,7 +187,8 @@ func (p *pass) writePart(ctx context.Context, part *component, fact *decide.Part
 	case err != nil:
 		return false, fmt.Errorf("write %s of %s: %w", owned.Name(part.id), p.key, err)
 	}
-	p.memory.change(p.key, func(m *memo) { m.setPart(part, owned.PrintOf(written)) })
+	p.memory.change(p.key, func(m *memo) { m.setPart(part, owned.PrintOf(written), mark) })
+	p.part.wrote(mark)
 	return false, nil
 }
 

@@ -320,3 +320,71 @@ func TestSeveralObjectsTakeNothingFromOthers(t *testing.T) {
 		t.Errorf("the foreign ConfigMap was touched: %+v", now)
 	}
 }
+
+const pacedYAML = `
+metadata: {name: KINDs}
+spec:
+  rollout: {maxUnavailable: 1}
+  application: {kind: KIND, plural: KINDs, singular: KIND, openAPISchema: '{"type":"object","properties":{"cidr":{"type":"string"}},"required":["cidr"]}'}
+  backend:
+    type: Composition
+    composition:
+      prefix: KIND-
+      resources:
+      - id: net
+        template:
+          apiVersion: infra.contrib.fluxcd.io/v1alpha2
+          kind: Terraform
+          spec:
+            vars: [{name: cidr, value: "${spec.cidr}"}]
+            writeOutputsToSecret: {name: "KIND-${metadata.name}-net-outputs"}
+            inline: {main.tf: 'variable "cidr" {}'}
+`
+
+func TestAChangeReachesSeveralObjectsInWaves(t *testing.T) {
+	w := newWorld(t)
+	d := w.define("Plot", pacedYAML)
+	names := []string{"plot-a-net", "plot-b-net"}
+	for i, name := range []string{"a", "b"} {
+		w.make("Plot", name, map[string]any{"cidr": name})
+		w.stack(names[i])
+		w.apply(names[i], map[string]string{})
+		w.await("Plot", name, appv1.PhaseReady)
+	}
+	w.until("the definition is changed", func() (bool, string) {
+		if err := w.Get(context.Background(), client.ObjectKeyFromObject(d), d); err != nil {
+			return false, err.Error()
+		}
+		r := &d.Spec.Backend.Composition.Resources[0]
+		r.Template.Raw = []byte(strings.ReplaceAll(string(r.Template.Raw), `"main.tf":"`, `"more.tf":"locals {}","main.tf":"`))
+		return w.Update(context.Background(), d) == nil, ""
+	})
+	changed := func() (list []string) {
+		for _, name := range names {
+			if w.stack(name).Spec.Inline["more.tf"] != "" {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+	w.until("one instance changes", func() (bool, string) { return len(changed()) > 0, "" })
+	// A restart gives nobody else a turn.
+	t.Cleanup(start(t))
+	w.until("the rollout has both instances", func() (bool, string) {
+		err := w.Get(context.Background(), client.ObjectKeyFromObject(d), d)
+		return err == nil && d.Status.Rollout != nil && d.Status.Rollout.Total == 2 && d.Status.Rollout.Updated == 1, d.ResourceVersion
+	})
+	first := changed()
+	if len(first) != 1 {
+		t.Fatalf("changed: %v", first)
+	}
+	w.apply(first[0], map[string]string{})
+	w.until("the other one changes", func() (bool, string) { return len(changed()) == 2, "" })
+	for _, name := range names {
+		w.apply(name, map[string]string{})
+	}
+	w.until("the rollout completes", func() (bool, string) {
+		err := w.Get(context.Background(), client.ObjectKeyFromObject(d), d)
+		return err == nil && d.Status.Rollout != nil && d.Status.Rollout.Phase == appv1.RolloutComplete, d.ResourceVersion
+	})
+}

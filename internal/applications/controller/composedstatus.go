@@ -29,7 +29,7 @@ func (c *composed) states(d decide.Composite) {
 // describeComposed sets what the objects say.
 func (p *pass) describeComposed(ctx context.Context, s *appv1.InstanceStatus) error {
 	c := p.composed
-	s.Resources, s.Plan = nil, nil
+	s.Resources, s.Plan, s.Definition = nil, nil, p.follows()
 	for n, part := range c.parts {
 		state := c.decided.States[n]
 		s.Resources = append(s.Resources, appv1.InstanceResource{ID: c.facts.Parts[n].ID, APIVersion: part.gvk.GroupVersion().String(), Kind: part.gvk.Kind, Name: part.id.Name,

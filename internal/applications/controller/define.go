@@ -24,6 +24,7 @@ import (
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/applications/finding"
+	"github.com/yuba-dev/yuba/internal/applications/revisions"
 	"github.com/yuba-dev/yuba/internal/applications/serving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
@@ -195,10 +196,15 @@ func (p *defining) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.live != nil && p.live.Annotations[appv1.AnnotationMade] == want.Annotations[appv1.AnnotationMade] && p.live.Annotations[appv1.AnnotationAccepted] == acceptance(p.obj) {
+	var ledger revisions.Ledger
+	if p.live != nil {
+		ledger = revisions.Read(p.live.Annotations)
+	}
+	if p.live != nil && p.live.Annotations[appv1.AnnotationMade] == want.Annotations[appv1.AnnotationMade] && ledger.Has(p.obj) {
 		return nil
 	}
 	if !p.obj.DeletionTimestamp.IsZero() {
+		p.parsed = nil // a change of a deleted definition is not accepted
 		return nil
 	}
 	if p.live != nil && p.live.Labels[appv1.LabelDefinition] == p.obj.Name {
@@ -207,7 +213,12 @@ func (p *defining) serve(ctx context.Context) error {
 			return nil
 		}
 	}
-	accept(want, p.obj)
+	ledger, whole := ledger.Accept(p.obj, p.Now())
+	if !whole && limits(p.obj) {
+		p.reason, p.problem, p.parsed = appv1.ReasonInvalid, tooLarge(p.obj), nil
+		return nil
+	}
+	ledger.Write(want.Annotations)
 	live, err := p.write(ctx, want)
 	switch {
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
@@ -235,9 +246,8 @@ func (p *defining) follow(ctx context.Context) error {
 	name := p.obj.Spec.Application.Kind
 	k := kind{definition: p.obj.Name, backend: appv1.BackendType(p.live.Annotations[appv1.AnnotationBackend]), prefix: p.live.Annotations[appv1.AnnotationPrefix],
 		resource: p.obj.Spec.Application.Plural, parsed: p.parsed}
-	if k.parsed == nil {
-		k.parsed = accepted(p.live, p.obj)
-	}
+	before, _ := p.book.get(name)
+	p.enforce(&k, before)
 	if k.parsed == nil {
 		k.problem = fmt.Sprintf("the definition %s cannot be used: %s", p.obj.Name, p.problem)
 	}
@@ -255,6 +265,10 @@ func (p *defining) follow(ctx context.Context) error {
 				p.wake(maker)
 			}
 		}
+	}
+	if k.wave != nil {
+		k.wave.begin()
+		p.rollQueue.Add(name, 0)
 	}
 	return nil
 }

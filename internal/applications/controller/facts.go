@@ -40,7 +40,9 @@ func (p *pass) findStack(ctx context.Context) error {
 	}
 	p.stack = stack
 	p.live = metadataOf(stack, infrav1.GroupVersion.WithKind(infrav1.Kind))
+	p.choose()
 	p.facts.Object = stackFacts(stack, p.asLeft(stack))
+	p.facts.Object.Observed = p.facts.Object.Observed && !p.behind(stack)
 	return nil
 }
 
@@ -62,6 +64,12 @@ func metadataOf(o client.Object, kind schema.GroupVersionKind) *metav1.PartialOb
 	return m
 }
 
+// behind reports whether the watch has not seen the last write of the object yet.
+func (p *pass) behind(live metav1.Object) bool {
+	left, now := p.memory.get(p.key).left, owned.PrintOf(live)
+	return left.UID == now.UID && owned.Older(now.Version, left.Version)
+}
+
 // asLeft reports whether the object is as it should be, as far as its metadata tell: it was made from
 // the wanted manifest, and nobody has changed it since. After a restart, its annotation is the proof.
 func (p *pass) asLeft(live metav1.Object) bool {
@@ -70,7 +78,7 @@ func (p *pass) asLeft(live metav1.Object) bool {
 	}
 	m := p.memory.get(p.key)
 	now := owned.PrintOf(live)
-	if m.digest == p.digest && m.left.UID == now.UID && owned.Older(now.Version, m.left.Version) {
+	if m.digest == p.digest && p.behind(live) {
 		return true // the cache has not seen the last write yet
 	}
 	if live.GetAnnotations()[appv1.AnnotationMade] != p.digest {
@@ -170,7 +178,8 @@ func (p *pass) findRelease(ctx context.Context) error {
 		return nil
 	}
 	p.live, p.release = m, s
-	p.facts.Object = &decide.Object{Current: p.asLeft(m), Deleting: m.DeletionTimestamp != nil, Destroys: !s.suspended, Observed: s.observed, Ready: string(s.ready.Status),
+	p.choose()
+	p.facts.Object = &decide.Object{Current: p.asLeft(m), Deleting: m.DeletionTimestamp != nil, Destroys: !s.suspended, Observed: s.observed && !p.behind(m), Ready: string(s.ready.Status),
 		Message: s.ready.Message, Stuck: s.stalled, Applied: true}
 	return nil
 }

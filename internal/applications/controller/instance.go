@@ -25,6 +25,7 @@ import (
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/applications/decide"
+	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/applications/render"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
@@ -52,7 +53,11 @@ type pass struct {
 	stack   *infrav1.Terraform
 	release *releaseSight
 	live    *metav1.PartialObjectMetadata
-	facts   decide.Facts
+	// revision is that of the definition from which the manifest is made; part is the instance's part in
+	// the rollout.
+	revision int64
+	part     part
+	facts    decide.Facts
 	// composed is set for an instance with several objects, instead of those above.
 	composed *composed
 	// again is when to look again; 0 for never.
@@ -69,12 +74,13 @@ func (a *Applications) reconcile(ctx context.Context, key Key) (ctrl.Result, err
 	at, ok := look.(*sight)
 	if meta == nil || !ok {
 		a.memory.forget(key)
+		a.leave(k, key)
 		return ctrl.Result{}, nil
 	}
 	if owned.Older(meta.ResourceVersion, a.memory.get(key).version) {
 		return ctrl.Result{RequeueAfter: behind}, nil
 	}
-	p := &pass{Applications: a, key: key, kind: k, meta: meta, sight: at}
+	p := &pass{Applications: a, key: key, kind: k, meta: meta, sight: at, revision: k.target}
 	if k.backend == appv1.BackendComposition {
 		return a.reconcileComposed(ctx, p)
 	}
@@ -83,6 +89,7 @@ func (a *Applications) reconcile(ctx context.Context, key Key) (ctrl.Result, err
 	}
 	d := decide.Instance(p.facts)
 	d, err := p.act(ctx, d)
+	p.takePart(d)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: behind}, nil
 	}
@@ -114,37 +121,45 @@ func (p *pass) gather(ctx context.Context) error {
 	return p.findRelease(ctx)
 }
 
-// render makes the wanted object.
+// render makes the wanted object of the definition in force.
 func (p *pass) render(ctx context.Context) error {
 	i, err := p.instance(ctx)
 	if err != nil {
 		return err
 	}
 	var refused *render.NotAllowedError
-	if p.kind.backend == appv1.BackendTerraform {
-		var stack *infrav1.Terraform
-		if stack, err = render.Terraform(p.kind.parsed, i); err == nil {
-			// The controller of stacks adds it to each. Setting it here saves a write.
-			stack.Finalizers = []string{infrav1.Finalizer}
-			var content map[string]any
-			content, err = runtime.DefaultUnstructuredConverter.ToUnstructured(stack)
-			p.manifest = &unstructured.Unstructured{Object: content}
-		}
-	} else {
-		p.manifest, err = render.HelmRelease(p.kind.parsed, i)
-	}
-	if err == nil {
-		delete(p.manifest.Object, "status")
-		unstructured.RemoveNestedField(p.manifest.Object, "metadata", "creationTimestamp")
-		p.digest, err = seal(p.manifest)
-	}
+	p.manifest, p.digest, err = made(p.kind.parsed, i)
 	switch {
 	case errors.As(err, &refused):
 		p.facts.Refused = sentence(refused.Says)
 	case err != nil:
 		p.facts.Invalid = sentence(err.Error())
 	}
+	p.part.instance = i
 	return nil
+}
+
+// made makes the object of an instance, and its digest.
+func made(d *definition.Definition, i *render.Instance) (u *unstructured.Unstructured, digest string, err error) {
+	if d.Backend == appv1.BackendTerraform {
+		var stack *infrav1.Terraform
+		if stack, err = render.Terraform(d, i); err == nil {
+			// The controller of stacks adds it to each. Setting it here saves a write.
+			stack.Finalizers = []string{infrav1.Finalizer}
+			var content map[string]any
+			content, err = runtime.DefaultUnstructuredConverter.ToUnstructured(stack)
+			u = &unstructured.Unstructured{Object: content}
+		}
+	} else {
+		u, err = render.HelmRelease(d, i)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	delete(u.Object, "status")
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	digest, err = seal(u)
+	return u, digest, err
 }
 
 // seal adds its digest to a manifest, and returns it.
@@ -213,7 +228,8 @@ func (p *pass) write(ctx context.Context, d decide.Decision) (decide.Decision, e
 	if p.live != nil {
 		live = p.live
 	}
-	written, err := p.engine.Write(ctx, p.cluster, engine.Write{Manifest: p.manifest, Ownership: ownership{p.meta.UID}, Live: live, Force: live != nil})
+	mark := p.stamp()
+	written, err := p.engine.Write(ctx, p.cluster, engine.Write{Manifest: mark.add(p.manifest), Ownership: ownership{p.meta.UID}, Live: live, Force: live != nil})
 	var conflict *engine.ConflictError
 	switch {
 	case errors.As(err, &conflict):
@@ -228,7 +244,8 @@ func (p *pass) write(ctx context.Context, d decide.Decision) (decide.Decision, e
 	case err != nil:
 		return d, fmt.Errorf("write the object of %s: %w", p.key, err)
 	}
-	p.memory.change(p.key, func(m *memo) { m.digest, m.left = p.digest, owned.PrintOf(written) })
+	p.memory.change(p.key, func(m *memo) { m.digest, m.left, m.stamp = p.digest, owned.PrintOf(written), mark })
+	p.part.wrote(mark)
 	return d, nil
 }
 

@@ -82,6 +82,17 @@ func (a *Applications) SetupWithManager(ctx context.Context, mgr ctrl.Manager) e
 	if err != nil {
 		return fmt.Errorf("set up the controller of applications: %w", err)
 	}
+	err = builder.TypedControllerManagedBy[string](mgr).Named("applicationrollout").
+		WatchesRawSource(source.TypedFunc[string](func(_ context.Context, q workqueue.TypedRateLimitingInterface[string]) error {
+			a.rollQueue.to.Store(&q)
+			return nil
+		})).
+		WithOptions(controller.TypedOptions[string]{MaxConcurrentReconciles: 1, SkipNameValidation: ptr.To(true),
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[string](shortest, longest)}).
+		Complete(reconcile.TypedFunc[string](a.roll))
+	if err != nil {
+		return fmt.Errorf("set up the controller of rollouts: %w", err)
+	}
 	return nil
 }
 

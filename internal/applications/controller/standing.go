@@ -13,6 +13,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/applications/revisions"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
@@ -41,9 +42,12 @@ func (p *defining) stranded(ctx context.Context) string {
 	name := p.obj.Spec.Application.Kind
 	if _, known := p.book.get(name); !known {
 		// After a restart, the instances are followed first.
-		problem := p.problem
-		p.problem = "its instances are not known yet"
-		if err := p.follow(ctx); err != nil || p.again > 0 {
+		problem, parsed := p.problem, p.parsed
+		// They follow what was accepted until this is.
+		p.problem, p.parsed = "its instances are not known yet", nil
+		err := p.follow(ctx)
+		p.parsed = parsed
+		if err != nil || p.again > 0 {
 			p.again = establishing
 			return p.problem
 		}
@@ -105,6 +109,9 @@ func (p *defining) record(ctx context.Context) error {
 	s.ObservedGeneration = p.obj.Generation
 	if k, ok := p.book.get(name); ok && k.definition == p.obj.Name {
 		s.Backend, s.Instances = k.backend, int32(p.count(name)) //nolint:gosec // memory has fewer
+		if k.wave == nil && p.live != nil {
+			s.Rollout = settled(revisions.Read(p.live.Annotations).State, s.Rollout, s.Instances)
+		}
 	} else if p.parsed != nil {
 		s.Backend = p.parsed.Backend
 	}

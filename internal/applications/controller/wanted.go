@@ -31,11 +31,7 @@ var releases = render.HelmReleaseKind.GroupKind()
 
 // want renders the objects that the instance should have, as far as those that they need are ready.
 func (p *pass) want(ctx context.Context) error {
-	c := p.composed
-	i, err := p.instance(ctx)
-	if err != nil {
-		return err
-	}
+	c, i := p.composed, p.part.instance
 	c.instance = &composition.Instance{Name: i.Name, Namespace: i.Namespace, Spec: schema.WithoutInternal(p.kind.parsed.Schema.Default(i.Spec))}
 	included, err := c.made.Included(ctx, c.instance)
 	if err != nil {
@@ -157,7 +153,7 @@ func (p *pass) wantPart(ctx context.Context, i *render.Instance, part *component
 				fact.Invalid = sentence(err.Error())
 			}
 		} else if part.live != nil {
-			fact.Object = part.facts(p.partAsLeft(part))
+			fact.Object = part.facts(p.partAsLeft(part) && !p.unstamped(part))
 		}
 	}
 	if part.live == nil {

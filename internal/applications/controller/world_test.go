@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
 
@@ -45,7 +46,10 @@ type world struct {
 func start(t testing.TB) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	mgr, err := ctrl.NewManager(apitest.API(t).RESTConfig(), ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := ctrl.NewManager(apitest.API(t).RESTConfig(), ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
+		GracefulShutdownTimeout: new(time.Duration(-1)), // however long a slow machine takes
+		// controller-runtime's priority queue may hang when it is shut down while it hands out items.
+		Controller: config.Controller{UsePriorityQueue: new(false)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +74,19 @@ func start(t testing.TB) (stop func()) {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+	w := stillWorld(t)
+	t.Cleanup(start(t))
+	return w
+}
+
+// stillWorld is a world without controllers.
+func stillWorld(t testing.TB) *world {
+	t.Helper()
 	w := &world{TB: t, Client: apitest.Client(t), namespace: apitest.Namespace(t)}
 	var err error
 	if w.objects, err = dynamic.NewForConfig(apitest.API(t).RESTConfig()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(start(t))
 	return w
 }
 

@@ -55,7 +55,14 @@ func Sketch(ctx context.Context, d *definition.Definition, i *Instance) (*unstru
 	if err != nil {
 		return nil, fmt.Errorf("make the objects of %s: %w", i.Name, err)
 	}
-	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": appv1.GroupVersion.String(), "kind": string(d.Backend), "resources": objects}}, nil
+	resources := map[string]any{}
+	for id, u := range objects {
+		if err := Composed(d, i, d.Composition.Resource(id), u); err != nil {
+			return nil, err
+		}
+		resources[id] = u.Object
+	}
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": appv1.GroupVersion.String(), "kind": string(d.Backend), "resources": resources}}, nil
 }
 
 // composedStack sets what a stack's template leaves open, and what the instance decides.

@@ -29,8 +29,8 @@ type Facts struct {
 // Instance is one instance.
 type Instance struct {
 	Name string
-	// Target is true if its object was written from the target, Unaffected if that would change
-	// nothing.
+	// Target is true if its object is as the target says, Unaffected if it follows the base, and base
+	// and target make the same of it.
 	Target, Unaffected bool
 	// Ready, Failed and Waits are its state; Waits: its plan waits for approval.
 	Ready, Failed, Waits bool
@@ -62,7 +62,8 @@ func Decide(f Facts) Decision {
 		if i.Target || i.Unaffected {
 			d.Turns[i.Name] = true
 		}
-		if !i.Unaffected || !i.Since.IsZero() {
+		// One that went to another revision and back is altered, too.
+		if !i.Unaffected || !i.Since.IsZero() && i.Since.Unix() >= f.Last.Began.Unix() {
 			d.Affected++
 		}
 		inner.Items = append(inner.Items, rollout.Item{Name: i.Name, Current: i.Target || i.Unaffected, Ready: i.Ready, Failed: i.Failed,

@@ -52,7 +52,10 @@ func statusSchema() props {
 		}),
 		"revision": object("The revisions of the program.", map[string]props{
 			"planned": text("The revision that was last planned."), "applied": text("The revision that was last applied.")}),
-		"version":    text("The version of the chart."),
+		"version": text("The version of the chart."),
+		"definition": object("The revision of the definition that the object follows.", map[string]props{
+			"revision": {Type: "integer", Format: "int64", Description: "The revision from which the object behind it was last written."},
+			"waiting":  {Type: "integer", Format: "int64", Description: "The newer revision that it will get when it has its turn in the rollout."}}),
 		"backendRef": object("The object behind it.", map[string]props{"apiVersion": text("Its API version."), "kind": text("Its kind."), "name": text("Its name.")}),
 		"resources":  {Type: "array", Description: "The objects of the instance, if it has several.", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &resource}},
 	})

@@ -33,9 +33,10 @@ func NewCommand(a *session.App) *cobra.Command {
 		Use: "definition", Aliases: []string{"definitions", "appdef"},
 		Short: "Work with the definitions of application kinds",
 		Long: `Work with ApplicationDefinitions, which declare application kinds: list them, write examples and reference pages of their
-kinds, and preview what a changed definition does to all instances. For the instances themselves, see "yuba app".`,
-		Example: "  yuba definition list\n  yuba definition example bucket\n  yuba definition diff -f bucket.yaml",
-	}, newListCommand(a), newExampleCommand(a), newDocsCommand(a), newDiffCommand(a))
+kinds, preview what a changed definition does to all instances, follow its rollout and go back. For the instances themselves,
+see "yuba app".`,
+		Example: "  yuba definition list\n  yuba definition example bucket\n  yuba definition diff -f bucket.yaml\n  yuba definition rollback bucket",
+	}, newListCommand(a), newExampleCommand(a), newDocsCommand(a), newDiffCommand(a), newHistoryCommand(a), newRollbackCommand(a), newPauseCommand(a), newResumeCommand(a))
 }
 
 // maxFile exceeds the size of objects that an API accepts.

@@ -31,34 +31,34 @@ const changed diff.Action = "changed"
 func newDiffCommand(a *session.App) *cobra.Command {
 	from := &source{App: a}
 	cmd := &cobra.Command{
-		Use:   "diff -f FILE [DEFINITION]",
+		Use:   "diff {-f FILE [DEFINITION] | DEFINITION --revision N}",
 		Short: "Show what a changed definition would do to all instances",
 		Long: `Show what a changed definition would do, before you apply it: changes of the schema, instances that the new schema would
 strand, and changes of the object behind each instance. Instances with the same changes are shown together, with NAME and NAMESPACE for their
-own ones.
+own ones. With --revision, the same for going back to an earlier revision.
 
 The command changes nothing. It reads the instances of all namespaces, or of the one of -n. It does not make plans: to see what
 a change means in the cloud, apply it with approvePlan: manual.
 
 The exit code is 0 without changes, 1 with changes, and higher if the server would refuse the definition or the comparison
 failed.`,
-		Example: "  yuba definition diff -f bucket.yaml\n  yuba definition diff -f definitions.yaml bucket --summary\n  yuba definition diff -f bucket.yaml -o json",
+		Example: "  yuba definition diff -f bucket.yaml\n  yuba definition diff -f definitions.yaml bucket --summary\n  yuba definition diff bucket --revision 2\n  yuba definition diff -f bucket.yaml -o json",
 		Args:    from.arguments, ValidArgsFunction: ui.NoNames,
 	}
 	from.flag(cmd)
-	if err := cmd.MarkFlagRequired("filename"); err != nil {
-		panic(err) // the flag is declared above
-	}
+	revision := cmd.Flags().Int64("revision", 0, "compare with this revision of the definition (see \"yuba definition history\")")
+	cmd.MarkFlagsOneRequired("filename", "revision")
+	cmd.MarkFlagsMutuallyExclusive("filename", "revision")
 	summary := cmd.Flags().Bool("summary", false, "one line for each group of instances, without the fields")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return session.DiffError(from.diff(cmd.Context(), args, *summary, out))
+		return session.DiffError(from.diff(cmd.Context(), args, *revision, *summary, out))
 	}
 	return cmd
 }
 
-func (s *source) diff(ctx context.Context, args []string, summary bool, out *ui.Output) error {
-	written, err := s.find(ctx, args)
+func (s *source) diff(ctx context.Context, args []string, revision int64, summary bool, out *ui.Output) error {
+	written, err := s.other(ctx, args, revision)
 	if err != nil {
 		return err
 	}
@@ -99,6 +99,27 @@ func (s *source) diff(ctx context.Context, args []string, summary bool, out *ui.
 		return ui.WithCode(ui.ExitDifferent, errors.New(""))
 	}
 	return nil
+}
+
+// other returns the definition to compare with: that of the file, or an earlier revision.
+func (s *source) other(ctx context.Context, args []string, revision int64) (*appv1.ApplicationDefinition, error) {
+	if revision == 0 {
+		return s.find(ctx, args)
+	}
+	connected, err := s.Connect()
+	if err != nil {
+		return nil, err
+	}
+	d, ledger, err := ledgerOf(ctx, connected, args[0])
+	if err != nil {
+		return nil, err
+	}
+	r, err := pick(d.Name, ledger.Revisions(d.Name), revision)
+	if err != nil {
+		return nil, err
+	}
+	restore(d, r.Definition)
+	return d, nil
 }
 
 // instancesOf lists the instances of a kind, in all namespaces or in that of -n.

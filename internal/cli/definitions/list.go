@@ -21,8 +21,8 @@ func newListCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"},
 		Short: "List the definitions of application kinds",
-		Long: `List the definitions of application kinds: the kind, what its instances become, how many there are, and whether the API serves
-the kind as the definition says.`,
+		Long: `List the definitions of application kinds: the kind, what its instances become, how many there are, how many of them have the
+last change, and whether the API serves the kind as the definition says.`,
 		Example: "  yuba definition list\n  yuba definition list -o wide\n  yuba definition list -o json",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
@@ -39,7 +39,7 @@ the kind as the definition says.`,
 
 func tableOf(items []appv1.ApplicationDefinition, now time.Time) *listing.List {
 	l := &listing.List{None: "There are no definitions of application kinds", Wide: []string{"CATEGORY", "AGE"},
-		Rows: [][]string{{"NAME", "KIND", "BACKEND", "INSTANCES", "READY", "CATEGORY", "AGE", "MESSAGE"}}}
+		Rows: [][]string{{"NAME", "KIND", "BACKEND", "INSTANCES", "UP-TO-DATE", "READY", "CATEGORY", "AGE", "MESSAGE"}}}
 	answer := make([]appv1.ApplicationDefinition, 0, len(items))
 	for i := range items {
 		d := &items[i]
@@ -51,13 +51,21 @@ func tableOf(items []appv1.ApplicationDefinition, now time.Time) *listing.List {
 		if d.Spec.Dashboard != nil {
 			category = d.Spec.Dashboard.Category
 		}
-		l.Add(d.Name, d.Name, d.Spec.Application.Kind, string(backendOf(d)), fmt.Sprint(d.Status.Instances), string(ready.Status), category,
+		l.Add(d.Name, d.Name, d.Spec.Application.Kind, string(backendOf(d)), fmt.Sprint(d.Status.Instances), upToDate(d), string(ready.Status), category,
 			ui.Age(now, d.CreationTimestamp.Time), ready.Message)
 		d.SetGroupVersionKind(appv1.GroupVersion.WithKind(appv1.ApplicationDefinitionKind))
 		answer = append(answer, *d)
 	}
 	l.Answer = map[string]any{"items": answer}
 	return l
+}
+
+// upToDate is how many instances have the last change; empty if it is not known.
+func upToDate(d *appv1.ApplicationDefinition) string {
+	if d.Status.Rollout == nil {
+		return ""
+	}
+	return fmt.Sprint(d.Status.Rollout.Updated)
 }
 
 // backendOf is what instances become. A new definition has no status yet.
