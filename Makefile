@@ -155,7 +155,7 @@ test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreS
 	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/...
 
 .PHONY: test-forges
-test-forges: bin/gitea ## Run the tests of pull requests with a real Gitea
+test-forges: build tofu bin/gitea ## Run the tests of pull requests with a real Gitea
 	$(TEST) -timeout 20m $(TESTFLAGS) ./test/forges
 
 # The tests write the pictures of the docs with "make screenshots".
@@ -188,7 +188,7 @@ conformance: tofu ## Check compatibility with tofu-controller (KUBECONFIG=file: 
 test-cluster-short: build bin/kube-node bin/helm bin/versitygw ## The most important third of the tests of "make test-cluster"
 	@NODE='$(NODE)' tools/cluster-up --without-flux
 	$(TEST) -count=1 -timeout 20m $(TESTFLAGS) ./test/cluster -kubeconfig $(NODE)/admin.kubeconfig \
-		-skip 'OfFlux$$|^Test(YubaReplaces|AnExternalArtifact|Examples|AQuota|TheChartTakesOver|SomeNamespaces|ARunGoesOnWithoutThe|APodThatHangs|ALongHistory)'
+		-skip 'OfFlux$$|^Test(YubaReplaces|AnExternalArtifact|Examples|AQuota|TheChartTakesOver|SomeNamespaces|ARunGoesOnWithoutThe|APodThatHangs|ALongHistory|AReleaseInTheCluster)'
 
 # The suite plays Flux's controllers, so they rest meanwhile.
 .PHONY: conformance-cluster

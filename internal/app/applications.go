@@ -61,7 +61,7 @@ func (e *engine) serveApplications(direct client.Client) {
 }
 
 // Stack implements [content.Applications].
-func (d *applicationDesk) Stack(ctx context.Context, i content.Instance) (types.NamespacedName, error) {
+func (d *applicationDesk) Stack(ctx context.Context, i content.Instance) (*infrav1.Terraform, error) {
 	return d.known.Stack(ctx, i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name}, i.Part)
 }
 
@@ -73,15 +73,12 @@ func (d *applicationDesk) Approve(ctx context.Context, i content.Instance, who a
 	if part, id, ok := strings.Cut(plan, "/"); ok {
 		i.Part, plan = part, id
 	}
-	name, err := d.Stack(ctx, i)
+	obj, err := d.Stack(ctx, i)
 	if err != nil {
 		return err
 	}
-	var obj infrav1.Terraform
-	if err := d.direct.Get(ctx, name, &obj); err != nil {
-		return err
-	}
-	if _, err := verbs.Approvable(&obj, plan); err != nil {
+	name := client.ObjectKeyFromObject(obj)
+	if _, err := verbs.Approvable(obj, plan); err != nil {
 		return &run.RefusedError{Message: fmt.Sprintf("approve %s %s/%s: %v", i.Resource, i.Namespace, i.Name, err)}
 	}
 	if obj.NeedsRecordedApprovals() && d.policies != nil {
@@ -91,7 +88,7 @@ func (d *applicationDesk) Approve(ctx context.Context, i content.Instance, who a
 		d.known.Approved(i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name}, shown, who.User)
 		return nil
 	}
-	change, _ := verbs.Approve(&obj, plan, time.Now())
+	change, _ := verbs.Approve(obj, plan, time.Now())
 	if change, err = change.Decide(verbs.Decision{Plan: plan, Verdict: verbs.Approved, By: who.User, At: time.Now(), Comment: comment}); err != nil {
 		return err
 	}
@@ -100,7 +97,7 @@ func (d *applicationDesk) Approve(ctx context.Context, i content.Instance, who a
 		return err
 	}
 	// Somebody may have changed the stack: then the person has not seen what is pending now.
-	if err := d.direct.Patch(ctx, &obj, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(approval.Manager)); err != nil {
+	if err := d.direct.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(approval.Manager)); err != nil {
 		return fmt.Errorf("approve plan %s of %s: %w", plan, name, err)
 	}
 	d.known.Approved(i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name}, shown, who.User)

@@ -18,6 +18,7 @@
 //	gitops.go            sources, and what is built from them
 //	tenants.go           tenants; tenantothers.go other operators of tenants
 //	notifications.go     incoming webhooks, outgoing alerts
+//	pullrequests.go      plans of pull requests
 //	circuits.go          outages that affect many stacks
 //	telemetry.go         metrics and traces
 //	queue.go             content about runs and decisions; byhand.go manual operations

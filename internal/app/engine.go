@@ -41,6 +41,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/outages/circuits"
 	breakers "github.com/yuba-dev/yuba/internal/outages/controller"
 	"github.com/yuba-dev/yuba/internal/policy/ledger"
+	pullrequests "github.com/yuba-dev/yuba/internal/pullrequests/controller"
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/runs/backend/local"
 	"github.com/yuba-dev/yuba/internal/runs/backend/pod"
@@ -207,6 +208,8 @@ type engine struct {
 	// usage knows who uses which version of modules and providers.
 	usage *usageKeeper
 	tries *tries
+	// pullRequests plans pull requests; nil if the API does not serve the kind.
+	pullRequests *pullrequests.Reconciler
 	// policyDesk answers questions about policies; nil if the API does not serve them.
 	policyDesk *policyDesk
 	// policies judges plans; nil if the API does not serve the kinds. auditLog keeps what they decided.
@@ -364,6 +367,9 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		}
 	}
 	if err := e.addModuleSources(ctx, direct); err != nil {
+		return err
+	}
+	if err := e.addPullRequests(ctx, direct); err != nil {
 		return err
 	}
 	e.content = e.contentHandler(direct)

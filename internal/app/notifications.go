@@ -15,6 +15,7 @@ import (
 
 	notify "github.com/yuba-dev/yuba/internal/gitops/notify/controller"
 	"github.com/yuba-dev/yuba/internal/gitops/notify/receive"
+	pullrequests "github.com/yuba-dev/yuba/internal/pullrequests/controller"
 	"github.com/yuba-dev/yuba/internal/web/links"
 )
 
@@ -90,6 +91,10 @@ type hooks struct{ engine atomic.Pointer[engine] }
 
 func (h *hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := h.engine.Load()
+	if e != nil && e.pullRequests != nil && strings.HasPrefix(r.URL.Path, pullrequests.HookPath) {
+		e.pullRequests.ServeHTTP(w, r)
+		return
+	}
 	if e == nil || e.receivers == nil {
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusServiceUnavailable)

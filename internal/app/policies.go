@@ -140,6 +140,39 @@ func (p *policies) Judge(ctx context.Context, obj *infrav1.Terraform, rec run.Re
 	return verdict, p.recordDecision(ctx, obj, rec, about, decision, verdict)
 }
 
+// foresee judges a plan that is never applied: without approvals, contracts and a record in the audit
+// log. It returns nil if no policy binds the stack.
+func (p *policies) foresee(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (*infrav1.PolicyVerdict, error) {
+	obj = obj.DeepCopy()
+	obj.Status.Plan = infrav1.PlanStatus{}
+	subject := subjectOf(obj)
+	binding, err := p.judge.Bind(ctx, subject)
+	if err != nil || binding.Set == "" {
+		return nil, err
+	}
+	in, err := p.inputs(ctx, obj, rec, document)
+	if err != nil {
+		return nil, err
+	}
+	end, err := p.turn(ctx, binding, subject)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	limited, done := binding.Within(ctx)
+	defer done()
+	var decision verdicts.Decision
+	if len(document) > 0 {
+		decision = limited.Plan(subject, string(obj.UID), in, p.now())
+	} else {
+		decision = limited.Unread(subject, string(obj.UID), in, "the plan is too large to be judged by policies", p.now())
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("judge a speculative plan of %s: %w", subject, ctx.Err())
+	}
+	return verdictOf(decision), nil
+}
+
 func (p *policies) inputs(ctx context.Context, obj *infrav1.Terraform, rec run.Record, document []byte) (facts.Inputs, error) {
 	lockFile := rec.Spec.LockFile
 	if rec.Result != nil && len(rec.Result.LockFile) > 0 {

@@ -118,6 +118,11 @@ func (p *previewSources) revision(ctx context.Context, obj *infrav1.Terraform, r
 	if err != nil {
 		return run.Artifact{}, err
 	}
+	return p.fetch(ctx, repository, ref)
+}
+
+// fetch fetches what a GitRepository names. ref is its reference, for errors.
+func (p *previewSources) fetch(ctx context.Context, repository *sourcev1.GitRepository, ref string) (run.Artifact, error) {
 	refused := func(err error) error {
 		return &run.RefusedError{Message: fmt.Sprintf("fetch %s of GitRepository %s/%s: %s", ref, repository.Namespace, repository.Name, err)}
 	}

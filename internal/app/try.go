@@ -5,9 +5,11 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -29,6 +31,8 @@ type tries struct {
 	// direct reads the API without a cache. sources has the programs of stacks.
 	direct  client.Client
 	sources *previewSources
+	// foreseen are the objects that manifests of pull requests would create, by their stack.
+	foreseen sync.Map
 }
 
 func newTries(e *engine, r *stacks.Reconciler, direct client.Client) *tries {
@@ -38,7 +42,9 @@ func newTries(e *engine, r *stacks.Reconciler, direct client.Client) *tries {
 			_, err := e.executor.PruneGone(ctx, stack, time.Now().Add(time.Hour))
 			return err
 		}}
-	return &tries{engine: e, desk: desk, direct: direct, sources: sources}
+	t := &tries{engine: e, desk: desk, direct: direct, sources: sources}
+	desk.Judge = t.judge
+	return t
 }
 
 // lateExecutor is the engine's executor, which is made after the controllers.
@@ -74,6 +80,10 @@ func (l lateExecutor) ReadPart(ctx context.Context, stack run.Stack, id, part st
 	return l.executor.ReadPart(ctx, stack, id, part)
 }
 
+func (l lateExecutor) WriteLog(ctx context.Context, stack run.Stack, id string, follow bool, w io.Writer) error {
+	return l.executor.WriteLog(ctx, stack, id, follow, w)
+}
+
 // Start starts a speculative plan with another version of a module.
 func (t *tries) Start(ctx context.Context, obj *infrav1.Terraform, module, version, by string) (content.Try, error) {
 	if _, err := layout.ParseVersion(version); err != nil {
@@ -90,7 +100,7 @@ func (t *tries) Start(ctx context.Context, obj *infrav1.Terraform, module, versi
 
 // Preview starts a speculative plan with another source, or planned outputs of other stacks.
 func (t *tries) Preview(ctx context.Context, obj *infrav1.Terraform, p content.PreviewRequest, archive io.Reader, by string) (content.Try, error) {
-	req := speculative.Request{By: by, Trigger: "preview"}
+	req := speculative.Request{By: by, Trigger: "preview", Detailed: p.Detailed}
 	for _, from := range p.From {
 		var producer infrav1.Terraform
 		if err := t.direct.Get(ctx, types.NamespacedName{Namespace: from.Namespace, Name: from.Name}, &producer); err != nil {
@@ -125,6 +135,43 @@ func (t *tries) Wait(ctx context.Context, obj *infrav1.Terraform, id string) (co
 // Cancel ends a plan.
 func (t *tries) Cancel(ctx context.Context, obj *infrav1.Terraform, id string) error {
 	return t.desk.Cancel(ctx, run.StackOf(obj), id)
+}
+
+// WriteLog writes the log of a detailed plan as it grows.
+func (t *tries) WriteLog(ctx context.Context, obj *infrav1.Terraform, id, by string, w io.Writer) error {
+	return t.desk.WriteLog(ctx, run.StackOf(obj), id, by, w)
+}
+
+// Document returns the readable plan of a detailed plan.
+func (t *tries) Document(_ context.Context, obj *infrav1.Terraform, id, by string) ([]byte, error) {
+	return t.desk.Document(run.StackOf(obj), id, by)
+}
+
+// judge asks the policies that bind a stack about a speculative plan of it.
+func (t *tries) judge(ctx context.Context, owner run.Stack, rec run.Record) (*speculative.Verdict, error) {
+	if t.engine.policies == nil {
+		return nil, nil
+	}
+	var obj infrav1.Terraform
+	if foreseen, ok := t.foreseen.Load(owner); ok {
+		foreseen.(*infrav1.Terraform).DeepCopyInto(&obj) //nolint:forcetypeassert // nothing else is stored
+	} else if err := t.direct.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, &obj); err != nil {
+		return nil, err
+	}
+	document, err := t.engine.executor.ReadPart(ctx, rec.Spec.Stack, rec.Spec.ID, run.BlobPlanShow)
+	if err != nil && !errors.Is(err, run.ErrNotFound) {
+		return nil, err
+	}
+	rec.Spec.Stack = owner
+	verdict, err := t.engine.policies.foresee(stacks.Patiently(ctx), &obj, rec, document)
+	if err != nil || verdict == nil {
+		return nil, err
+	}
+	out := &speculative.Verdict{Decision: string(verdict.Decision), Message: verdict.Message}
+	for _, f := range verdict.Findings {
+		out.Findings = append(out.Findings, speculative.Finding{Policy: f.Policy, Rule: f.Rule, Address: f.Address, Message: f.Message, Effect: f.Effect})
+	}
+	return out, nil
 }
 
 // used returns the address of the module as the stack uses it, the versions that it has of it, and

@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/gitops"
 	"github.com/yuba-dev/yuba/internal/cli/move"
 	"github.com/yuba-dev/yuba/internal/cli/policies"
+	"github.com/yuba-dev/yuba/internal/cli/preview"
 	"github.com/yuba-dev/yuba/internal/cli/registry"
 	"github.com/yuba-dev/yuba/internal/cli/server"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -108,7 +109,7 @@ func newRoot(a *session.App) *cobra.Command {
 	addTo(root, groupRun, server.NewUpCommand(a), server.NewControllerCommand(a), server.NewWebCommand(a))
 	addTo(root, groupChange, stacks.NewDeployCommand(a), create, push, stacks.NewApproveCommand(a), stacks.NewRejectCommand(a), stacks.NewAcknowledgeCommand(a),
 		stacks.NewReplanCommand(a), reconcile, stacks.NewCancelCommand(a), stacks.NewDestroyCommand(a), remove, suspend, resume)
-	addTo(root, groupInspect, list, stacks.NewStatusCommand(a), stacks.NewPendingCommand(a), stacks.NewPlanCommand(a), stacks.NewShowCommand(a), stacks.NewLogsCommand(a), stacks.NewRunsCommand(a),
+	addTo(root, groupInspect, list, stacks.NewStatusCommand(a), stacks.NewPendingCommand(a), stacks.NewPlanCommand(a), stacks.NewShowCommand(a), preview.NewCommand(a), preview.NewCICommand(a), stacks.NewLogsCommand(a), stacks.NewRunsCommand(a),
 		stacks.NewWhyCommand(a), stacks.NewGraphCommand(a), stacks.NewImpactCommand(a), state.NewOutputsCommand(a), applications.NewCommand(a), definitions.NewCommand(a), policies.NewCommand(a), audit.NewCommand(a),
 		stacks.NewQueueCommand(a), stacks.NewTopCommand(a))
 	addTo(root, groupGitOps, gitops.NewGetCommand(a), gitops.NewTreeCommand(a), gitops.NewEventsCommand(a), tenants.NewTenantCommand(a), gitops.NewPullCommand(a), gitops.NewTagCommand(a),

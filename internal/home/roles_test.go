@@ -100,6 +100,8 @@ var inNamespaces = []right{
 	// What binds a stack is not for who edits it.
 	{"yuba.dev/policies", read, "", write},
 	{"yuba.dev/policies/status", read, "", ""},
+	{"yuba.dev/pullrequestplanners", read, "", write},
+	{"yuba.dev/pullrequestplanners/status", read, "", ""},
 
 	// Kustomizations and tenants act with the rights of the server: no role may write them. Tenants
 	// and templates show values.
@@ -115,13 +117,13 @@ var inNamespaces = []right{
 	{"operator.kubernetes-tenants.org/tenants", "", read, ""},
 	{"operator.kubernetes-tenants.org/tenants/status", "", read, ""},
 
-	// Instances of application kinds, whichever there are, and their plans. Roles cannot name all kinds
-	// without their statuses, which the server writes again.
-	{"apps.cozystack.io/anything", read, write, ""},
-	{"apps.cozystack.io/anything/status", read, write, ""},
+	// Instances of application kinds, whichever there are, and their plans. Who may write them is in the
+	// role of each kind.
+	{"apps.cozystack.io/anything", read, "", ""},
+	{"apps.cozystack.io/anything/status", read, "", ""},
 	{"content.yuba.dev/anything/plan", "get", "", ""},
 	{"content.yuba.dev/anything/why", "get", "", ""},
-	{"content.yuba.dev/anything/approve", "", "create", ""},
+	{"content.yuba.dev/anything/approve", "", "", ""},
 
 	// What Kubernetes' own roles say. Which account one may become is looked at again: see actAs.
 	{"/secrets", "", read + " " + write, ""},

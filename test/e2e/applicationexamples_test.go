@@ -47,6 +47,7 @@ var applicationExamples = []applicationExample{
 func TestExamplesOfApplications(t *testing.T) {
 	t.Parallel()
 	buildStandins(t)
+	tofutest.BuildHelm(t, programs)
 	y := alone(t)
 	ns := y.namespace(t)
 	c := cloud.Start()
@@ -65,23 +66,49 @@ func TestExamplesOfApplications(t *testing.T) {
 		y.do(t, "kubectl", "apply", "-f", filepath.Join(dir, file+".yaml"))
 	}
 	y.do(t, "kubectl", "wait", "--for=condition=Ready", "applicationdefinitions", "--all", "--timeout=60s")
+	// As in the README.
+	y.do(t, "push", filepath.Join(dir, "website"), "website", "-n", ns)
+	y.do(t, "kubectl", "create", "serviceaccount", "website", "-n", ns)
+	y.do(t, "kubectl", "create", "rolebinding", "website", "-n", ns, "--clusterrole=admin", "--serviceaccount="+ns+":website")
 	y.do(t, "kubectl", "apply", "-n", ns, "-f", filepath.Join(dir, "instances.yaml"))
 	for _, e := range applicationExamples {
 		y.hasInstance(t, ns, c, e)
 	}
-	// The embedded API has no Flux: the instance says so, and waits.
-	y.eventually(t, "the website names what is missing", func() string {
-		_, s, err := y.instanceOf(t, ns, "Website", "home")
-		if ready := apimeta.FindStatusCondition(s.Conditions, appv1.ConditionReady); ready != nil && ready.Message != "" {
-			return ""
-		}
-		return errorText(err)
-	})
+	y.hasWebsite(t, ns)
+	y.do(t, "kubectl", "delete", "website", "home", "-n", ns, "--timeout=120s")
+	if err := y.client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: websitePage}, &corev1.ConfigMap{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the page of the deleted website: %v", err)
+	}
 	for _, e := range applicationExamples {
 		y.do(t, "kubectl", "delete", strings.ToLower(e.kind)+".apps.cozystack.io", e.name, "-n", ns, "--timeout=120s")
 	}
 	if left := c.Names(""); len(left) > 0 {
 		t.Errorf("the cloud still has %v", left)
+	}
+}
+
+// websitePage is the ConfigMap of the website with its page.
+const websitePage = "website-home-page"
+
+// hasWebsite waits for the release of the website, and for an upgrade of it.
+func (y *yuba) hasWebsite(t *testing.T, ns string) {
+	t.Helper()
+	for _, page := range []string{"It works.", "<h1>Hello</h1>"} {
+		if page != "It works." {
+			y.do(t, "kubectl", "patch", "website", "home", "-n", ns, "--type=merge", "-p", `{"spec":{"page":"`+page+`"}}`)
+		}
+		y.eventually(t, "the website says "+page, func() string {
+			made := &corev1.ConfigMap{}
+			if err := y.client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: websitePage}, made); err != nil || made.Data["index.html"] != page {
+				return "the page is " + made.Data["index.html"] + " " + errorText(err)
+			}
+			_, s, err := y.instanceOf(t, ns, "Website", "home")
+			if !apimeta.IsStatusConditionTrue(s.Conditions, appv1.ConditionReady) {
+				text, _ := json.Marshal(s) //nolint:errcheck // plain data
+				return string(text) + " " + errorText(err)
+			}
+			return ""
+		})
 	}
 }
 

@@ -156,6 +156,12 @@ func TestAUserOfAKindNeedsNoRightToStacks(t *testing.T) {
 	if string(s.Outputs["endpoint"].Raw) != `"https://photos-3"` || string(s.Outputs["size"].Raw) != "3" || len(s.Outputs) != 2 || s.OutputsSecretRef == nil {
 		t.Errorf("the outputs are %s", s.Outputs)
 	}
+	if data := y.secret(t, namespace, s.OutputsSecretRef.Name); string(data["password"]) != "s3cr3t-photos" || data["internal"] != nil {
+		t.Errorf("the Secret has %d keys, or another password", len(data))
+	}
+	if _, text := ann.status(t, "photos"); strings.Contains(text, "s3cr3t") || strings.Contains(text, "not for users") {
+		t.Errorf("the status shows %s", text)
+	}
 	var stack infrav1.Terraform
 	if err := y.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "bucket-photos"}, &stack); err != nil {
 		t.Fatal(err)

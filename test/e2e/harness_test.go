@@ -207,12 +207,18 @@ func (y *yuba) namespace(t *testing.T) string {
 // run runs a command of the program under test and returns what it printed and its exit code.
 func (y *yuba) run(t *testing.T, args ...string) (out, news string, code int) {
 	t.Helper()
+	return y.runWith(t, "", args...)
+}
+
+// runWith is run with this standard input.
+func (y *yuba) runWith(t *testing.T, in string, args ...string) (out, news string, code int) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(programs, "yuba"), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+y.kubeconfig())
 	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &stdout, &stderr
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}

@@ -48,6 +48,11 @@ type ApplicationDefinitionSpec struct {
 	// +optional
 	Backend *Backend `json:"backend,omitempty"`
 
+	// (Yuba) Which role of a namespace includes the kind, with its plans and their approval: edit (the
+	// default), admin, or none, for roles that you write yourself.
+	// +optional
+	AggregateTo AggregateTo `json:"aggregateTo,omitempty"`
+
 	// (Yuba) How a change of the definition reaches its instances. Without it, all get it at once.
 	// +optional
 	Rollout *Rollout `json:"rollout,omitempty"`
@@ -68,6 +73,18 @@ type ApplicationDefinitionSpec struct {
 	// +optional
 	Ingresses *Visible `json:"ingresses,omitempty"`
 }
+
+// AggregateTo is the role of a namespace that includes a kind.
+//
+// +kubebuilder:validation:Enum=edit;admin;none
+type AggregateTo string
+
+// The values of AggregateTo.
+const (
+	AggregateToEdit  AggregateTo = "edit"
+	AggregateToAdmin AggregateTo = "admin"
+	AggregateToNone  AggregateTo = "none"
+)
 
 // Application describes the kind that users get.
 //

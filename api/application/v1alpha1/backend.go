@@ -68,6 +68,31 @@ type HelmBackend struct {
 	// +listType=atomic
 	// +optional
 	HealthCheckExprs []kustomize.CustomHealthCheck `json:"healthCheckExprs,omitempty"`
+
+	// The service accounts that releases of instances may use. Yuba installs nothing on its own API
+	// without one.
+	// +optional
+	Identity *Identity `json:"identity,omitempty"`
+
+	// More of each HelmRelease: kubeConfig, targetNamespace, driftDetection, dependsOn and others. Texts
+	// may contain {{ .name }}, {{ .namespace }} and {{ .kind }} of the instance.
+	// +optional
+	Template *HelmTemplate `json:"template,omitempty"`
+}
+
+// HelmTemplate completes each HelmRelease.
+type HelmTemplate struct {
+	// Labels and annotations of each HelmRelease.
+	// +optional
+	Metadata *TemplateMetadata `json:"metadata,omitempty"`
+
+	// A part of the spec of each HelmRelease. Its fields replace those that Yuba sets; valuesFrom is
+	// added to them. It cannot contain what the definition's other fields and the instance decide: the
+	// chart, values, serviceAccountName, suspend, waitStrategy and healthCheckExprs.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	// +optional
+	Spec *apiextensionsv1.JSON `json:"spec,omitempty"`
 }
 
 // ChartReference names the object that has a chart.
@@ -222,7 +247,8 @@ type VariableMapping struct {
 // Identity is the set of service accounts that instances may choose from. They are accounts of the
 // instance's own namespace, so that one instance never acts as another namespace.
 type Identity struct {
-	// The service account of instances that choose none. Defaults to tf-runner.
+	// The service account of instances that choose none. Stacks without one use tf-runner, releases
+	// the server's --default-service-account.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Default string `json:"default,omitempty"`
@@ -249,7 +275,7 @@ type TerraformTemplate struct {
 	Spec *apiextensionsv1.JSON `json:"spec,omitempty"`
 }
 
-// TemplateMetadata is added to the metadata of each Terraform object.
+// TemplateMetadata is added to the metadata of each object.
 type TemplateMetadata struct {
 	// Labels to add.
 	// +optional

@@ -131,6 +131,8 @@ const (
 	ReasonNameTaken = "NameTaken"
 	// ReasonBackendMissing: the API does not serve the kind of the backend.
 	ReasonBackendMissing = "BackendMissing"
+	// ReasonMoved: "yuba move" has moved the object of the instance to another home, or is bringing it.
+	ReasonMoved = "Moved"
 	// ReasonDeleting: the instance is being deleted.
 	ReasonDeleting = "Deleting"
 )
@@ -144,3 +146,16 @@ const (
 	PhaseFailed           = "Failed"
 	PhaseDeleting         = "Deleting"
 )
+
+// Prefix is what begins the names of the objects behind instances.
+func (d *ApplicationDefinition) Prefix() string {
+	switch b := d.Spec.Backend; {
+	case d.Spec.Release != nil:
+		return d.Spec.Release.Prefix
+	case b != nil && b.Helm != nil:
+		return b.Helm.Prefix
+	case b != nil && b.Terraform != nil:
+		return b.Terraform.Prefix
+	}
+	return ""
+}

@@ -23,7 +23,7 @@ var (
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &CircuitBreaker{}, &CircuitBreakerList{}, &ModuleSource{}, &ModuleSourceList{},
 		&Policy{}, &PolicyList{}, &ClusterPolicy{}, &ClusterPolicyList{}, &Contract{}, &ContractList{},
-		&ContractBridge{}, &ContractBridgeList{})
+		&ContractBridge{}, &ContractBridgeList{}, &PullRequestPlanner{}, &PullRequestPlannerList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

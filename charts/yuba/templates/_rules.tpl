@@ -42,6 +42,13 @@
 - apiGroups: [yuba.dev]
   resources: [modulesources/status]
   verbs: [get, update, patch]
+# Plans of pull requests.
+- apiGroups: [yuba.dev]
+  resources: [pullrequestplanners]
+  verbs: [get, list, watch, create, update]
+- apiGroups: [yuba.dev]
+  resources: [pullrequestplanners/status]
+  verbs: [get, update, patch]
 # Contracts between stacks, and bridges to other stores of them.
 - apiGroups: [yuba.dev]
   resources: [contracts]
@@ -160,7 +167,17 @@
   verbs: [get, update, patch]
 - apiGroups: [apps.cozystack.io]
   resources: ["*"]
-  verbs: [get, list, watch, create, update, patch, delete]
+  verbs: [get, list, watch, create, update, patch, delete, deletecollection]
+# The role of each kind. Kubernetes lets nobody write a role with rights that they lack, which the rule above and this one are for, too.
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [clusterroles]
+  verbs: [create, patch]
+- apiGroups: [content.yuba.dev]
+  resources: ["*/plan", "*/why"]
+  verbs: [get]
+- apiGroups: [content.yuba.dev]
+  resources: ["*/approve"]
+  verbs: [create]
 # What instances with Helm become.
 - apiGroups: [helm.toolkit.fluxcd.io]
   resources: [helmreleases]

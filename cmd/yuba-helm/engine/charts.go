@@ -122,15 +122,9 @@ func (s *server) pack(ctx context.Context, call *wire.Call, tree []byte, result 
 		return failed(wire.FailedChart, "the directory %s is not a usable chart: %w", call.Chart.Path, err)
 	}
 	if call.Chart.Metadata != "" {
-		v, err := semver.NewVersion(c.Metadata.Version)
-		if err != nil {
-			return failed(wire.FailedChart, "the version of the chart %s is not a semantic one", c.Name())
+		if c.Metadata.Version, err = versionWith(c.Metadata.Version, call.Chart.Metadata); err != nil {
+			return err
 		}
-		with, err := v.SetMetadata(call.Chart.Metadata)
-		if err != nil {
-			return failed(wire.FailedChart, "the revision of the source cannot be a part of the chart's version: %w", err)
-		}
-		c.Metadata.Version = with.String()
 		described, err := yaml.Marshal(c.Metadata)
 		if err != nil {
 			return err
@@ -146,6 +140,22 @@ func (s *server) pack(ctx context.Context, call *wire.Call, tree []byte, result 
 	}
 	result.Chart = describe(c)
 	return s.output(ctx, packed)
+}
+
+// versionWith adds metadata to a chart's version: the revision of its source.
+func versionWith(version, metadata string) (string, error) {
+	if metadata == "" {
+		return version, nil
+	}
+	v, err := semver.NewVersion(version)
+	if err != nil {
+		return "", failed(wire.FailedChart, "the chart's version %q is not a semantic one", version)
+	}
+	with, err := v.SetMetadata(metadata)
+	if err != nil {
+		return "", failed(wire.FailedChart, "the revision of the source cannot be a part of the chart's version: %w", err)
+	}
+	return with.String(), nil
 }
 
 func replace(files []*archive.BufferedFile, name string, data []byte) {

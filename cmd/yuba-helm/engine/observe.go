@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 
+	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
 	releasev1 "helm.sh/helm/v4/pkg/release/v1"
 	"helm.sh/helm/v4/pkg/storage/driver"
 
@@ -50,19 +51,23 @@ func (o *operation) stored() ([]wire.Stored, []wire.Object, error) {
 
 func store(r *releasev1.Release) (wire.Stored, error) {
 	// What Helm itself changes later is not part of the digest: that a newer version superseded this one.
-	content, err := json.Marshal([]any{r.Name, r.Namespace, r.Version, r.Config, r.Manifest, r.Chart.Metadata})
+	var metadata *chartv2.Metadata
+	if r.Chart != nil {
+		metadata = r.Chart.Metadata
+	}
+	content, err := json.Marshal([]any{r.Name, r.Namespace, r.Version, r.Config, r.Manifest, metadata})
 	if err != nil {
 		return wire.Stored{}, fmt.Errorf("read the stored release: %w", err)
 	}
 	sum := sha256.Sum256(content)
 	one := wire.Stored{Name: r.Name, Namespace: r.Namespace, Version: r.Version, Status: string(r.Info.Status), Digest: "sha256:" + hex.EncodeToString(sum[:]),
 		ConfigDigest: digest(r.Config), FirstDeployed: r.Info.FirstDeployed, LastDeployed: r.Info.LastDeployed, Deleted: r.Info.Deleted, Description: r.Info.Description}
-	if r.Chart != nil && r.Chart.Metadata != nil {
-		one.ChartName, one.ChartVersion, one.AppVersion = r.Chart.Metadata.Name, r.Chart.Metadata.Version, r.Chart.Metadata.AppVersion
+	if metadata != nil {
+		one.ChartName, one.ChartVersion, one.AppVersion = metadata.Name, metadata.Version, metadata.AppVersion
 	}
 	for _, h := range r.Hooks {
-		if !slices.Contains(h.Events, releasev1.HookTest) {
-			continue
+		if !slices.Contains(h.Events, releasev1.HookTest) || h.LastRun.StartedAt.IsZero() {
+			continue // a filter may leave tests out
 		}
 		if one.Tests == nil {
 			one.Tests = map[string]wire.TestRun{}

@@ -45,7 +45,9 @@ func (s *server) release(ctx context.Context, call *wire.Call, packed []byte, re
 		if o.chart, err = load(packed); err != nil {
 			return err
 		}
-		o.chart.Metadata.Version += call.Options.VersionSuffix
+		if o.chart.Metadata.Version, err = versionWith(o.chart.Metadata.Version, call.Options.VersionMetadata); err != nil {
+			return err
+		}
 		result.Chart = describe(o.chart)
 	}
 	kube.ManagedFieldsManager = fieldManager
@@ -74,7 +76,7 @@ func (o *operation) run(ctx context.Context, result *wire.Result) error {
 	case wire.Upgrade:
 		return o.upgrade(ctx)
 	case wire.Rollback:
-		return o.rollback()
+		return o.rollback(ctx)
 	case wire.Uninstall:
 		return o.uninstall()
 	case wire.Test:
@@ -112,6 +114,9 @@ func (o *operation) install(ctx context.Context) error {
 	i.ForceConflicts = i.ServerSideApply
 	i.PostRenderStrategy = strategy(opts.Strategy)
 	var err error
+	if i.WaitOptions, err = o.waitOptions(ctx); err != nil {
+		return err
+	}
 	if i.PostRenderer, err = postRenderer(opts); err != nil {
 		return err
 	}
@@ -155,6 +160,9 @@ func (o *operation) upgrade(ctx context.Context) error {
 	u.ForceConflicts = u.ServerSideApply != "false" && o.applied(u.ServerSideApply)
 	u.PostRenderStrategy = strategy(opts.Strategy)
 	var err error
+	if u.WaitOptions, err = o.waitOptions(ctx); err != nil {
+		return err
+	}
 	if u.PostRenderer, err = postRenderer(opts); err != nil {
 		return err
 	}
@@ -171,7 +179,7 @@ func (o *operation) applied(mode string) bool {
 	return err == nil && last.ApplyMethod == string(releasev1.ApplyMethodServerSideApply)
 }
 
-func (o *operation) rollback() error {
+func (o *operation) rollback(ctx context.Context) (err error) {
 	opts := o.call.Options
 	r := action.NewRollback(o.config)
 	r.Version, r.MaxHistory, r.Timeout = o.call.Release.Version, opts.MaxHistory, opts.Timeout
@@ -182,6 +190,9 @@ func (o *operation) rollback() error {
 		r.ServerSideApply = "false"
 	}
 	r.ForceConflicts = r.ServerSideApply != "false" && o.applied(r.ServerSideApply)
+	if r.WaitOptions, err = o.waitOptions(ctx); err != nil {
+		return err
+	}
 	return explain(r.Run(o.call.Release.Name), opts.Timeout)
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +41,7 @@ type Applications struct {
 
 	base  context.Context
 	kinds apiextensions.Interface
+	roles rbacclient.RbacV1Interface
 	book  *book
 	// instanceClient writes instances.
 	instanceClient client.Client
@@ -53,6 +55,8 @@ type Applications struct {
 	// direct is cluster without a cache.
 	direct *engine.Cluster
 	memory memory
+	// granted has the digests of the roles that were written, by the UIDs of their definitions.
+	granted sync.Map
 
 	instanceQueue queue[Key]
 	defineQueue   queue[reconcile.Request]

@@ -12,8 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/applications/composition"
 	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
@@ -21,29 +23,40 @@ import (
 
 // Stack is the stack of an instance, whose kind is named by its plural. Of an instance with several
 // objects it is the one that part names, or else the first whose plan waits, or else the first. It
-// returns NotFound if there is no such instance, or if it has no such stack.
-func (a *Applications) Stack(ctx context.Context, resource string, instance types.NamespacedName, part string) (types.NamespacedName, error) {
+// returns NotFound if there is no such instance or stack, or if the stack of that name is not the
+// instance's: rights to an instance are none to stacks of others.
+func (a *Applications) Stack(ctx context.Context, resource string, instance types.NamespacedName, part string) (*infrav1.Terraform, error) {
 	name, k, ok := a.book.byResource(resource)
 	missing := apierrors.NewNotFound(appv1.InstanceVersion.WithResource(resource).GroupResource(), strings.TrimSuffix(instance.Name+"/"+part, "/"))
 	if !ok || k.backend == appv1.BackendHelm || part != "" && k.backend == appv1.BackendTerraform {
-		return types.NamespacedName{}, missing
+		return nil, missing
 	}
 	m, _ := a.instances.Look(Key{name, instance.Namespace, instance.Name}.id())
 	if m == nil {
-		return types.NamespacedName{}, missing
+		return nil, missing
 	}
-	if k.backend == appv1.BackendTerraform {
-		return types.NamespacedName{Namespace: instance.Namespace, Name: k.prefix + instance.Name}, nil
+	at := client.ObjectKey{Namespace: instance.Namespace, Name: k.prefix + instance.Name}
+	if k.backend == appv1.BackendComposition {
+		p := &pass{Applications: a, key: Key{name, instance.Namespace, instance.Name}, kind: k, meta: m, composed: &composed{}}
+		if err := p.findStacks(ctx); err != nil {
+			return nil, err
+		}
+		found := first(p.composed.parts, k.parsed, part)
+		if found == nil {
+			return nil, missing
+		}
+		at.Name = found.id.Name
 	}
-	p := &pass{Applications: a, key: Key{name, instance.Namespace, instance.Name}, kind: k, meta: m, composed: &composed{}}
-	if err := p.findStacks(ctx); err != nil {
-		return types.NamespacedName{}, err
+	stack := &infrav1.Terraform{}
+	if err := a.Reader.Get(ctx, at, stack); apierrors.IsNotFound(err) {
+		return nil, missing
+	} else if err != nil {
+		return nil, fmt.Errorf("read the stack %s: %w", at, err)
 	}
-	found := first(p.composed.parts, k.parsed, part)
-	if found == nil {
-		return types.NamespacedName{}, missing
+	if !(ownership{m.UID}).mine(stack) {
+		return nil, missing
 	}
-	return types.NamespacedName{Namespace: found.id.Namespace, Name: found.id.Name}, nil
+	return stack, nil
 }
 
 // first is the stack that a part's id names, or else the first that waits for approval, or else the first

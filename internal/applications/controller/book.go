@@ -106,7 +106,7 @@ func (b *book) all() map[string]kind {
 // choosers are the kinds whose instances take identities from their namespaces.
 func (b *book) choosers() (names []string) {
 	for name, k := range b.all() {
-		if d := k.parsed; d != nil && d.Terraform != nil && d.Terraform.Identity != nil && len(d.Terraform.Identity.Allowed) > 0 {
+		if d := k.parsed; d != nil && d.Choosable() {
 			names = append(names, name)
 		}
 	}

@@ -135,6 +135,12 @@ func (p *pass) actComposed(ctx context.Context, d decide.Composite) (decide.Comp
 		rest := slices.DeleteFunc(slices.Clone(p.sight.finalizers), func(f string) bool { return f == appv1.Finalizer })
 		return d, client.IgnoreNotFound(p.setFinalizers(ctx, rest))
 	}
+	if d.Verb == decide.Keep {
+		if err := p.setFinalizers(ctx, append(slices.Clone(p.sight.finalizers), appv1.Finalizer)); err != nil {
+			return d, err
+		}
+		p.composed.facts.Kept = true
+	}
 	news := false
 	for _, action := range d.Actions {
 		part := p.composed.parts[action.Part]
@@ -154,7 +160,7 @@ func (p *pass) actComposed(ctx context.Context, d decide.Composite) (decide.Comp
 			err = p.sparePart(ctx, part)
 		case decide.Delete:
 			err = p.deletePart(ctx, part)
-		case decide.Rest, decide.Release:
+		case decide.Rest, decide.Keep, decide.Release:
 		}
 		if err != nil {
 			return d, err

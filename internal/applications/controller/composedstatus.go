@@ -74,7 +74,7 @@ func (p *pass) showComposed(s *appv1.InstanceStatus, outputs map[string]any, pro
 	}
 	p.memory.change(p.key, func(m *memo) { m.shownValues = values })
 	if c := apimeta.FindStatusCondition(s.Conditions, appv1.ConditionReady); len(problems) > 0 && c != nil && p.composed.decided.Phase == appv1.PhaseReady {
-		c.Message = shortened("It is as the spec says, but outputs are missing: " + problems[0])
+		c.Message = shortened("The resources match the spec, but outputs are missing: " + problems[0])
 	}
 	return nil
 }

@@ -35,6 +35,9 @@ const establishing = 20 * time.Millisecond
 // troubleAfter is when a definition is tried again whose trouble no event ends.
 const troubleAfter = 30 * time.Second
 
+// maxWarnings is how many warnings a status has at most.
+const maxWarnings = 32
+
 // defining is a pass over a definition.
 type defining struct {
 	*Applications
@@ -84,7 +87,17 @@ func (a *Applications) define(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if err := p.follow(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: p.again}, p.record(ctx)
+	if err := p.grant(ctx); err != nil {
+		return reconciling.Again(err)
+	}
+	if err := p.record(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	// After a restart, the pass has only found out that a deleted definition has no instances.
+	if !p.obj.DeletionTimestamp.IsZero() && len(p.names(p.obj.Spec.Application.Kind, 1)) == 0 {
+		p.again = establishing
+	}
+	return ctrl.Result{RequeueAfter: p.again}, nil
 }
 
 // look finds the kind that the API has.
@@ -132,8 +145,7 @@ func (p *defining) check(ctx context.Context) error {
 	parsed, found := definition.Parse(p.obj)
 	p.obj.Status.Warnings = nil
 	for i, w := range found.Of(finding.Warning) {
-		const most = 32 // of the status
-		if i < most {
+		if i < maxWarnings {
 			p.obj.Status.Warnings = append(p.obj.Status.Warnings, w.String())
 		}
 	}
@@ -300,6 +312,7 @@ func (p *defining) remove(ctx context.Context) (done bool, err error) {
 	if k, ok := p.book.get(name); ok && k.definition == p.obj.Name {
 		p.book.drop(name)
 	}
+	p.granted.Delete(p.obj.UID)
 	controllerutil.RemoveFinalizer(p.obj, appv1.Finalizer)
 	return true, client.IgnoreNotFound(reconciling.SetFinalizers(ctx, p.Client, p.obj, p.before, p.obj.Finalizers))
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/applications/decide"
 	"github.com/yuba-dev/yuba/internal/applications/render"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
@@ -34,6 +35,7 @@ func (p *pass) findStack(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the stack %s: %w", at, err)
 	}
+	p.facts.Moved = moving.Held(stack)
 	if !(ownership{p.meta.UID}).mine(stack) {
 		p.rival(stack, infrav1.GroupVersion.WithKind(infrav1.Kind))
 		return nil
@@ -173,6 +175,7 @@ func (p *pass) findRelease(ctx context.Context) error {
 	if m == nil || !ok {
 		return nil
 	}
+	p.facts.Moved = moving.Held(m)
 	if !(ownership{p.meta.UID}).mine(m) {
 		p.rival(m, kind)
 		return nil

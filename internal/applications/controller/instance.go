@@ -110,6 +110,7 @@ func (p *pass) gather(ctx context.Context) error {
 	f.Abandon = p.meta.Annotations[appv1.AnnotationAbandon] == string(p.meta.UID)
 	f.Definition = p.kind.problem
 	f.Approve = fmt.Sprintf("yuba app approve %s %s -n %s", strings.ToLower(p.key.Kind), p.key.Name, p.key.Namespace)
+	f.Abandoning = fmt.Sprintf("yuba kubectl annotate %s.%s %s -n %s %s=%s", p.kind.resource, appv1.InstanceVersion.Group, p.key.Name, p.key.Namespace, appv1.AnnotationAbandon, p.meta.UID)
 	if p.kind.parsed != nil && f.Definition == "" && !f.Deleting {
 		if err := p.render(ctx); err != nil {
 			return err
@@ -186,8 +187,7 @@ func (p *pass) instance(ctx context.Context) (*render.Instance, error) {
 			return nil, fmt.Errorf("read the spec of %s: %w", p.key, err)
 		}
 	}
-	t := p.kind.parsed.Terraform
-	if t == nil || t.Identity == nil || len(t.Identity.Allowed) == 0 {
+	if !p.kind.parsed.Choosable() {
 		return i, nil
 	}
 	namespace := &metav1.PartialObjectMetadata{}
@@ -204,6 +204,8 @@ func (p *pass) act(ctx context.Context, d decide.Decision) (decide.Decision, err
 	switch d.Verb {
 	case decide.Write:
 		return p.write(ctx, d)
+	case decide.Keep:
+		return d, p.keep(ctx)
 	case decide.Spare:
 		return d, p.spare(ctx)
 	case decide.Delete:
@@ -217,10 +219,15 @@ func (p *pass) act(ctx context.Context, d decide.Decision) (decide.Decision, err
 	return d, nil
 }
 
+// keep adds the finalizer to the instance.
+func (p *pass) keep(ctx context.Context) error {
+	return p.setFinalizers(ctx, append(slices.Clone(p.sight.finalizers), appv1.Finalizer))
+}
+
 // write keeps the instance, and writes its object.
 func (p *pass) write(ctx context.Context, d decide.Decision) (decide.Decision, error) {
 	if !p.facts.Kept {
-		if err := p.setFinalizers(ctx, append(slices.Clone(p.sight.finalizers), appv1.Finalizer)); err != nil {
+		if err := p.keep(ctx); err != nil {
 			return d, err
 		}
 	}

@@ -193,9 +193,10 @@ func TestAPausedRolloutAndTheWayBack(t *testing.T) {
 	// The way back is a change like any other: those on their way first, and no more than two at a time.
 	w.change(d, func(d *appv1.ApplicationDefinition) { delete(d.Spec.Backend.Terraform.Inline, "remark.tf") })
 	w.rollout(d, 3, appv1.RolloutInProgress, 4)
-	if got := w.holders("bowl-", "second"); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("these keep the second program: %v", got)
-	}
+	w.until("only one keeps the second program", func() (bool, string) {
+		got := w.holders("bowl-", "second")
+		return slices.Equal(got, []string{"a"}), fmt.Sprint(got)
+	})
 	w.well("bowl-b")
 	w.stack("bowl-a", func(t *infrav1.Terraform) bool { return t.Spec.Inline["remark.tf"] == "" })
 	w.well("bowl-a")
@@ -294,6 +295,7 @@ func TestWithoutALimitAllChangeAtOnce(t *testing.T) {
 func TestADefinitionThatIsTooLargeForWaves(t *testing.T) {
 	w := newWorld(t)
 	d := w.define("Hull", bucketYAML)
+	w.awaitDefinition(d, appv1.ReasonServed)
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // any text that cannot be compressed
 	noise := func(d *appv1.ApplicationDefinition) {
 		var b strings.Builder

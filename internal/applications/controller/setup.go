@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
@@ -70,7 +71,7 @@ func (a *Applications) SetupWithManager(ctx context.Context, mgr ctrl.Manager) e
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	err = builder.TypedControllerManagedBy[Key](mgr).Named("application").
-		Watches(&infrav1.Terraform{}, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []Key { return instancesOf(o) })).
+		Watches(&infrav1.Terraform{}, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []Key { return a.concerned(o) })).
 		WatchesMetadata(namespace, handler.TypedEnqueueRequestsFromMapFunc(a.within), builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		WatchesRawSource(source.TypedFunc[Key](func(_ context.Context, q workqueue.TypedRateLimitingInterface[Key]) error {
 			a.instanceQueue.to.Store(&q)
@@ -105,6 +106,9 @@ func (a *Applications) open(ctx context.Context, mgr ctrl.Manager) (err error) {
 	plain := rest.CopyConfig(config)
 	plain.ContentType, plain.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	if a.kinds, err = apiextensions.NewForConfig(plain); err != nil {
+		return err
+	}
+	if a.roles, err = rbacclient.NewForConfig(config); err != nil {
 		return err
 	}
 	meta, err := metadata.NewForConfig(config)
@@ -174,6 +178,26 @@ func (a *Applications) within(_ context.Context, namespace client.Object) (keys 
 				keys = append(keys, Key{name, m.Namespace, m.Name})
 			}
 		})
+	}
+	return keys
+}
+
+// concerned are the instances that a stack is of, or that would have one of its name: they wait until
+// another owner is gone, or until the stack has arrived from another home.
+func (a *Applications) concerned(stack metav1.Object) []Key {
+	keys := instancesOf(stack)
+	if len(keys) > 0 {
+		return keys
+	}
+	for name, k := range a.book.all() {
+		instance, ok := strings.CutPrefix(stack.GetName(), k.prefix)
+		if !ok || k.backend != appv1.BackendTerraform {
+			continue
+		}
+		key := Key{name, stack.GetNamespace(), instance}
+		if m, _ := a.instances.Look(key.id()); m != nil {
+			keys = append(keys, key)
+		}
 	}
 	return keys
 }

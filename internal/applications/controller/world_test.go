@@ -40,10 +40,19 @@ type world struct {
 	client.Client
 	objects   dynamic.Interface
 	namespace string
+	// applications are the controllers.
+	applications *controller.Applications
+	stop         func()
 }
 
 // start starts the controllers. The returned function stops them.
 func start(t testing.TB) (stop func()) {
+	t.Helper()
+	_, stop = controllers(t)
+	return stop
+}
+
+func controllers(t testing.TB) (a *controller.Applications, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	mgr, err := ctrl.NewManager(apitest.API(t).RESTConfig(), ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
@@ -57,14 +66,14 @@ func start(t testing.TB) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &controller.Applications{Client: mgr.GetClient(), Reader: direct, Events: mgr.GetEventRecorder("test"), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	a = &controller.Applications{Client: mgr.GetClient(), Reader: direct, Events: mgr.GetEventRecorder("test"), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		LoneServer: true}
 	if err := a.SetupWithManager(ctx, mgr); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	return func() {
+	return a, func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
@@ -75,7 +84,8 @@ func start(t testing.TB) (stop func()) {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := stillWorld(t)
-	t.Cleanup(start(t))
+	w.applications, w.stop = controllers(t)
+	t.Cleanup(func() { w.stop() })
 	return w
 }
 
@@ -130,13 +140,19 @@ spec:
 // define makes a definition of a kind from text with KIND in it.
 func (w *world) define(kind, text string) *appv1.ApplicationDefinition {
 	w.Helper()
-	d := &appv1.ApplicationDefinition{}
-	lower := strings.ToLower(kind)
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "kind: KIND", "kind: "+kind), "KIND", lower)
-	if err := yaml.UnmarshalStrict([]byte(text), d); err != nil {
+	d := w.read(kind, text)
+	if err := w.Create(context.Background(), d); err != nil {
 		w.Fatal(err)
 	}
-	if err := w.Create(context.Background(), d); err != nil {
+	return d
+}
+
+// read reads a definition of a kind from text with KIND in it.
+func (w *world) read(kind, text string) *appv1.ApplicationDefinition {
+	w.Helper()
+	d := &appv1.ApplicationDefinition{}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "kind: KIND", "kind: "+kind), "KIND", strings.ToLower(kind))
+	if err := yaml.UnmarshalStrict([]byte(text), d); err != nil {
 		w.Fatal(err)
 	}
 	return d

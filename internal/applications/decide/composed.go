@@ -14,7 +14,7 @@ type Composed struct {
 	// These are as in [Facts].
 	Deleting, Kept, Abandon      bool
 	Definition, Refused, Invalid string
-	Approve                      string
+	Approve, Abandoning          string
 	// Parts are its objects, those that others need first.
 	Parts []Part
 }
@@ -53,7 +53,7 @@ type State struct{ State, Message string }
 
 // Composite is what happens to an instance with several objects.
 type Composite struct {
-	// Verb is Release, or Rest. Actions are about parts.
+	// Verb is Release, Keep, or Rest. Actions are about parts.
 	Verb    Verb
 	Actions []Action
 	// States are those of the parts, in their order.
@@ -104,6 +104,10 @@ func Compose(f Composed) Composite {
 			r.then(c)
 			break
 		}
+	}
+	// Somebody has removed the finalizer: a deletion would not wait any more.
+	if c.Verb == Rest && !f.Deleting && !f.Kept && len(c.living(func(*Part) bool { return true })) > 0 {
+		c.Verb = Keep
 	}
 	return c.Composite
 }
@@ -170,7 +174,7 @@ func (c *composing) leave() {
 	c.Standing = deleting("Its objects are being deleted: " + c.names(living))
 	for _, i := range living {
 		o := c.Parts[i].Object
-		if s := leaving(o, c.Approve); o.Deleting && (s.Stalled || o.Awaits != "" || strings.HasPrefix(s.Message, "The deletion is blocked")) {
+		if s := leaving(&Facts{Object: o, Approve: c.Approve, Abandon: c.Abandon, Abandoning: c.Abandoning}); o.Deleting && (s.Stalled || o.Awaits != "" || strings.HasPrefix(s.Message, "The deletion is blocked")) {
 			s.Message = c.Parts[i].Name + ": " + s.Message
 			c.Standing = s
 			return
@@ -208,7 +212,7 @@ func (c *composing) remove(parts []int) {
 		case !o.Deleting:
 			c.Actions = append(c.Actions, Action{Delete, i})
 		}
-		c.States[i] = State{"Deleting", leaving(o, c.Approve).Message}
+		c.States[i] = State{"Deleting", leaving(&Facts{Object: o, Approve: c.Approve, Abandon: c.Abandon, Abandoning: c.Abandoning}).Message}
 	}
 }
 
@@ -271,7 +275,7 @@ func (c *composing) part(i int) {
 func (c *composing) stand(all bool, leftover []int) {
 	switch {
 	case all && len(leftover) == 0:
-		c.Standing = Standing{Phase: "Ready", Ready: "True", Reason: "Ready", Message: "It is as the spec says."}
+		c.Standing = Standing{Phase: "Ready", Ready: "True", Reason: "Ready", Message: "The resources match the spec."}
 		return
 	case all:
 		c.Standing = progressing("Objects that the definition does not make any more are being deleted: " + c.names(leftover))

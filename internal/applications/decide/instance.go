@@ -17,10 +17,13 @@ type Facts struct {
 	Missing string
 	// Holder is the other owner of the object's name; empty for none.
 	Holder string
+	// Moved says that "yuba move" has the object; empty if it does not.
+	Moved string
 	// Object is the instance's object; nil for none.
 	Object *Object
-	// Approve is the command that approves the pending plan, for messages.
-	Approve string
+	// Approve is the command that approves the pending plan, and Abandoning the one that lets a deletion
+	// leave the resources, for messages.
+	Approve, Abandoning string
 }
 
 // Object is what is known of the instance's object.
@@ -49,6 +52,8 @@ const (
 	Rest Verb = "rest"
 	// Write: keep the instance, and write its object.
 	Write Verb = "write"
+	// Keep: keep the instance, whose object stays as it is.
+	Keep Verb = "keep"
 	// Spare: tell the object to leave what it made when it is deleted.
 	Spare Verb = "spare"
 	// Delete: delete the object.
@@ -78,9 +83,19 @@ type rule struct {
 
 // Instance decides about an instance.
 func Instance(f Facts) Decision {
+	d := ruled(&f)
+	// Somebody has removed the finalizer: a deletion would not wait any more.
+	if d.Verb == Rest && !f.Deleting && !f.Kept && f.Object != nil {
+		d.Verb = Keep
+	}
+	return d
+}
+
+// ruled is the decision of the first rule that matches.
+func ruled(f *Facts) Decision {
 	for _, r := range rules {
-		if r.when(&f) {
-			return r.decide(&f)
+		if r.when(f) {
+			return r.decide(f)
 		}
 	}
 	return Decision{Rest, standingOf(f.Object, f.Approve)}
@@ -95,7 +110,11 @@ var rules = []rule{
 	{func(f *Facts) bool { return f.Deleting && f.Abandon && f.Object.Destroys }, says(Spare, deleting, "Its resources are kept.")},
 	{func(f *Facts) bool { return f.Deleting && !f.Object.Deleting }, says(Delete, deleting, "Its resources are being destroyed.")},
 	// Its resources are destroyed first, and the object says how far that is.
-	{func(f *Facts) bool { return f.Deleting }, func(f *Facts) Decision { return Decision{Rest, leaving(f.Object, f.Approve)} }},
+	{func(f *Facts) bool { return f.Deleting }, func(f *Facts) Decision { return Decision{Rest, leaving(f)} }},
+	// Only one home works on an object.
+	{func(f *Facts) bool { return f.Moved != "" }, func(f *Facts) Decision {
+		return Decision{Rest, Standing{Phase: "Pending", Ready: "False", Reason: "Moved", Message: f.Moved, Working: true}}
+	}},
 	// Nothing of another owner is touched.
 	{func(f *Facts) bool { return f.Holder != "" }, func(f *Facts) Decision {
 		return Decision{Rest, stalled("NameTaken", f.Holder)}
@@ -143,7 +162,7 @@ func standingOf(o *Object, approve string) Standing {
 	case o.Ready == "True" && !o.Applied:
 		return progressing(orElse(o.Message, "It is being created."))
 	case o.Ready == "True":
-		return Standing{Phase: "Ready", Ready: "True", Reason: "Ready", Message: "It is as the spec says."}
+		return Standing{Phase: "Ready", Ready: "True", Reason: "Ready", Message: "The resources match the spec."}
 	case o.Ready == "False":
 		return Standing{Phase: "Failed", Ready: "False", Reason: "Failed", Message: orElse(o.Message, "It failed, without a message."), Working: true}
 	}
@@ -156,20 +175,29 @@ func awaiting(o *Object, approve string) Standing {
 }
 
 // leaving is the status of an instance whose object is being deleted.
-func leaving(o *Object, approve string) Standing {
+func leaving(f *Facts) Standing {
+	o, blocked := f.Object, ""
 	switch {
 	case o.Awaits != "":
-		s := awaiting(o, approve)
+		s := awaiting(o, f.Approve)
 		s.Phase, s.Ready, s.Reason = "Deleting", "False", "Deleting"
 		return s
 	case o.Stuck != "":
-		s := deleting("The deletion is blocked: " + o.Stuck)
-		s.Working, s.Stalled = false, true
-		return s
-	case o.Ready == "False" && o.Message != "":
-		return deleting("The deletion is blocked: " + o.Message)
+		blocked = o.Stuck
+	case o.Ready == "False":
+		blocked = o.Message
 	}
-	return deleting("Its resources are being destroyed.")
+	if blocked == "" {
+		return deleting("Its resources are being destroyed.")
+	}
+	s := deleting("The deletion is blocked: " + blocked)
+	if f.Abandoning != "" && !f.Abandon {
+		s.Message += ". Fix that, or leave its resources, which nobody manages then: " + f.Abandoning
+	}
+	if o.Stuck != "" {
+		s.Working, s.Stalled = false, true
+	}
+	return s
 }
 
 func orElse(text, other string) string {

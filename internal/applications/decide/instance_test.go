@@ -31,7 +31,7 @@ func TestDecide(t *testing.T) {
 		"a new instance: write its object": {facts: decide.Facts{}, verb: decide.Write, phase: "Progressing", reason: "Progressing", message: "It is being created."},
 		"an object that differs: write it": {facts: decide.Facts{Kept: true, Object: object(func(o *decide.Object) { o.Current = false })},
 			verb: decide.Write, phase: "Progressing", reason: "Progressing", message: "It is being changed."},
-		"a ready object: rest": {facts: decide.Facts{Kept: true, Object: object(nothing)}, verb: decide.Rest, phase: "Ready", reason: "Ready", message: "It is as the spec says."},
+		"a ready object: rest": {facts: decide.Facts{Kept: true, Object: object(nothing)}, verb: decide.Rest, phase: "Ready", reason: "Ready", message: "The resources match the spec."},
 		"a planned object that is not applied: not ready": {facts: decide.Facts{Kept: true, Object: object(func(o *decide.Object) { o.Applied = false })},
 			verb: decide.Rest, phase: "Progressing", reason: "Progressing", message: "It is being created."},
 		"an object with an old status: progressing": {facts: decide.Facts{Kept: true, Object: object(func(o *decide.Object) { o.Observed = false })},
@@ -54,6 +54,14 @@ func TestDecide(t *testing.T) {
 			verb: decide.Delete, phase: "Deleting", reason: "Deleting", message: "Its resources are being destroyed."},
 		"the destroy failed: say why, and wait": {facts: decide.Facts{Deleting: true, Kept: true, Object: object(func(o *decide.Object) { o.Deleting, o.Ready, o.Message = true, "False", "bucket not empty" })},
 			verb: decide.Rest, phase: "Deleting", reason: "Deleting", message: "The deletion is blocked: bucket not empty"},
+		"a blocked deletion: say how to force it, and what that means": {facts: decide.Facts{Deleting: true, Kept: true, Abandoning: "yuba kubectl annotate", Object: object(func(o *decide.Object) { o.Deleting, o.Stuck = true, "no such region" })},
+			verb: decide.Rest, phase: "Deleting", reason: "Deleting", message: "The deletion is blocked: no such region. Fix that, or leave its resources, which nobody manages then: yuba kubectl annotate", stalled: true},
+		"somebody removed the finalizer: add it again": {facts: decide.Facts{Object: object(nothing)}, verb: decide.Keep, phase: "Ready", reason: "Ready", message: "The resources match the spec."},
+		"and with an invalid definition, too": {facts: decide.Facts{Definition: "the schema is none", Object: object(nothing)},
+			verb: decide.Keep, phase: "Pending", reason: "DefinitionNotReady", message: "the schema is none"},
+		"an object that another home has: touch nothing": {facts: decide.Facts{Kept: true, Moved: "moved to prod", Object: object(func(o *decide.Object) { o.Current = false })},
+			verb: decide.Rest, phase: "Pending", reason: "Moved", message: "moved to prod"},
+		"an object that is arriving: wait for it, and do not take it": {facts: decide.Facts{Kept: true, Moved: "being moved here"}, verb: decide.Rest, phase: "Pending", reason: "Moved", message: "being moved here"},
 		"an abandoned instance: tell the object": {facts: decide.Facts{Deleting: true, Kept: true, Abandon: true, Object: object(func(o *decide.Object) { o.Deleting = true })},
 			verb: decide.Spare, phase: "Deleting", reason: "Deleting", message: "Its resources are kept."},
 		"the object is gone: release":    {facts: decide.Facts{Deleting: true, Kept: true}, verb: decide.Release, phase: "Deleting", reason: "Deleting", message: "Its resources are gone."},
@@ -72,9 +80,9 @@ func TestDecide(t *testing.T) {
 func TestLaws(t *testing.T) {
 	texts := []string{"", "why"}
 	each := func(bits int, n int) bool { return bits>>n&1 == 1 }
-	for bits := range 1 << 14 {
+	for bits := range 1 << 15 {
 		f := decide.Facts{Deleting: each(bits, 0), Kept: each(bits, 1), Abandon: each(bits, 2), Definition: texts[bits>>3&1], Refused: texts[bits>>4&1],
-			Invalid: texts[bits>>5&1], Missing: texts[bits>>6&1], Holder: texts[bits>>7&1], Approve: "approve"}
+			Invalid: texts[bits>>5&1], Missing: texts[bits>>6&1], Holder: texts[bits>>7&1], Moved: texts[bits>>14&1], Approve: "approve"}
 		if each(bits, 8) {
 			f.Object = &decide.Object{Current: each(bits, 9), Deleting: each(bits, 10), Destroys: each(bits, 11), Observed: each(bits, 12), Awaits: texts[bits>>13&1]}
 		}
@@ -85,8 +93,12 @@ func TestLaws(t *testing.T) {
 			t.Errorf("%+v is released", f)
 		case d.Verb == decide.Delete && !f.Deleting:
 			t.Errorf("the object of %+v is deleted", f)
-		case d.Verb == decide.Write && (f.Deleting || f.Definition+f.Refused+f.Invalid+f.Missing+f.Holder != ""):
+		case d.Verb == decide.Write && (f.Deleting || f.Definition+f.Refused+f.Invalid+f.Missing+f.Holder+f.Moved != ""):
 			t.Errorf("the object of %+v is written", f)
+		case d.Verb == decide.Keep && (f.Deleting || f.Kept || f.Object == nil):
+			t.Errorf("%+v is kept", f)
+		case !f.Deleting && !f.Kept && f.Object != nil && d.Verb != decide.Keep && d.Verb != decide.Write:
+			t.Errorf("%+v does not get its finalizer back", f)
 		case d.Phase == "" || d.Reason == "" || d.Message == "" || d.Ready == "":
 			t.Errorf("%+v has the standing %+v", f, d)
 		case d.Working && d.Stalled:

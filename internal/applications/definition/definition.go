@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/applications/composition"
@@ -39,7 +41,7 @@ type Definition struct {
 	Schema      *schema.Schema
 	// Table maps fields to variables; nil with Helm.
 	Table *variables.Table
-	// Template is the part of each Terraform object's spec that the definition sets; nil for none.
+	// Template is the part of each object's spec that the definition sets; nil for none.
 	Template map[string]any
 	// KeysOrder is the order of fields, for forms and examples.
 	KeysOrder [][]string
@@ -57,7 +59,7 @@ func (p *Definition) Same(q *Definition) bool {
 // digestOf is the digest of everything that instances depend on.
 func digestOf(d *appv1.ApplicationDefinition) [sha256.Size]byte {
 	spec := d.Spec
-	spec.Dashboard = nil
+	spec.Dashboard, spec.AggregateTo = nil, ""
 	content, err := json.Marshal([]any{d.Name, spec, d.Annotations[appv1.AnnotationInstallTimeout], d.Annotations[appv1.AnnotationUpgradeTimeout], d.Annotations[appv1.AnnotationInstallDisableWait]})
 	if err != nil {
 		return [sha256.Size]byte{} // it came as JSON
@@ -77,10 +79,10 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	var list finding.List
 	switch b := d.Spec.Backend; {
 	case d.Spec.Release != nil && b == nil:
-		p.useHelm(d.Spec.Release)
+		list = append(list, p.useHelm(d.Spec.Release, "spec.release")...)
 		p.Released = true
 	case b != nil && b.Helm != nil && b.Terraform == nil && d.Spec.Release == nil:
-		p.useHelm(b.Helm)
+		list = append(list, p.useHelm(b.Helm, "spec.backend.helm")...)
 	case b != nil && b.Terraform != nil && b.Helm == nil && d.Spec.Release == nil:
 		p.Backend, p.Terraform, p.Prefix, p.Labels = appv1.BackendTerraform, b.Terraform, b.Terraform.Prefix, b.Terraform.Labels
 	case b != nil && b.Composition != nil && b.Terraform == nil && b.Helm == nil && d.Spec.Release == nil:
@@ -91,6 +93,9 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	}
 	if slices.Contains(reserved, d.Spec.Application.Plural) {
 		list.Add(finding.Error, "spec.application.plural", "choose another one", "%q is reserved", d.Spec.Application.Plural)
+	}
+	if strings.HasPrefix(p.Prefix, "-") {
+		list.Add(finding.Error, "spec", "begin it with a letter or digit", "the prefix %q begins names with a hyphen, which no object may have", p.Prefix)
 	}
 	s, found := schema.Parse(d.Spec.Application.OpenAPISchema)
 	list = append(list, found.Below("spec.application.openAPISchema")...)
@@ -108,8 +113,34 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	return p, list
 }
 
-func (p *Definition) useHelm(h *appv1.HelmBackend) {
+func (p *Definition) useHelm(h *appv1.HelmBackend, field string) (list finding.List) {
 	p.Backend, p.Helm, p.Prefix, p.Labels = appv1.BackendHelm, h, h.Prefix, h.Labels
+	if h.Template == nil {
+		return nil
+	}
+	var wrong []string
+	p.Template, wrong = readTemplate(h.Template.Metadata, h.Template.Spec, helmDecides, typedAs[helmv2.HelmReleaseSpec])
+	for _, w := range wrong {
+		list = append(list, finding.Finding{Severity: finding.Error, Field: field + ".template", Problem: w})
+	}
+	return list
+}
+
+// Identity is the set of service accounts that instances may choose from; nil for the default.
+func (p *Definition) Identity() *appv1.Identity {
+	switch {
+	case p.Terraform != nil:
+		return p.Terraform.Identity
+	case p.Helm != nil:
+		return p.Helm.Identity
+	}
+	return nil
+}
+
+// Choosable reports whether instances, or their namespaces, choose a service account.
+func (p *Definition) Choosable() bool {
+	identity := p.Identity()
+	return identity != nil && len(identity.Allowed) > 0
 }
 
 // compose checks what is special to compositions.
@@ -148,7 +179,9 @@ func (p *Definition) terraform() (list finding.List) {
 	list = append(list, found.Below("spec.backend.terraform.variables")...)
 	p.Table = table
 	var wrong []string
-	p.Template, wrong = readTemplate(p.Terraform.Template)
+	if t := p.Terraform.Template; t != nil {
+		p.Template, wrong = readTemplate(t.Metadata, t.Spec, stackDecides, typedAs[infrav1.TerraformSpec])
+	}
 	for _, w := range wrong {
 		list = append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.template", Problem: w})
 	}
@@ -156,10 +189,17 @@ func (p *Definition) terraform() (list finding.List) {
 		list = append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.sensitiveOutputs",
 			Problem: "only module has it: the program itself says which outputs are sensitive", Advice: "remove it"})
 	}
-	if table != nil && len(wrong) == 0 && len(p.Terraform.Inline) > 0 {
-		list = append(list, p.program(table)...)
+	if table == nil || len(wrong) > 0 {
+		return list
 	}
-	return list
+	if len(p.Terraform.Inline) > 0 {
+		return append(list, p.program(table)...)
+	}
+	given, err := p.given()
+	if err != nil {
+		return append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.template", Problem: err.Error()})
+	}
+	return append(list, table.Twice(given).Below("spec.backend.terraform.variables")...)
 }
 
 // program checks an inline program: its variables get what they need, and its outputs exist.
@@ -194,7 +234,7 @@ func (p *Definition) program(table *variables.Table) (list finding.List) {
 
 // given are the variables that the template sets itself.
 func (p *Definition) given() (g variables.Given, err error) {
-	spec, err := typed(p.Template)
+	spec, err := typed[infrav1.TerraformSpec](p.Template)
 	if err != nil {
 		return g, err
 	}
@@ -229,9 +269,9 @@ func (p *Definition) given() (g variables.Given, err error) {
 // ObjectName is the name of the object that an instance becomes.
 func (p *Definition) ObjectName(instance string) string { return p.Prefix + instance }
 
-// typed reads a part of a stack's spec, and refuses fields that stacks do not have.
-func typed(part map[string]any) (*infrav1.TerraformSpec, error) {
-	spec := &infrav1.TerraformSpec{}
+// typed reads a part of a spec, and refuses fields that it does not have.
+func typed[Spec any](part map[string]any) (*Spec, error) {
+	spec := new(Spec)
 	if part == nil {
 		return spec, nil
 	}
@@ -240,4 +280,9 @@ func typed(part map[string]any) (*infrav1.TerraformSpec, error) {
 		return nil, err
 	}
 	return spec, strictly(data, spec)
+}
+
+func typedAs[Spec any](part map[string]any) error {
+	_, err := typed[Spec](part)
+	return err
 }

@@ -31,6 +31,14 @@ const bucket = head + `
       inline: {main.tf: 'variable "bucket_name" { type = string }'}
 `
 
+const helm = head + `
+  backend:
+    type: Helm
+    helm:
+      prefix: bucket-
+      chartRef: {kind: OCIRepository, name: chart}
+`
+
 func read(t *testing.T, text string) *appv1.ApplicationDefinition {
 	t.Helper()
 	d := &appv1.ApplicationDefinition{}
@@ -53,6 +61,12 @@ func TestDefinitions(t *testing.T) {
 		"the union with Helm": {text: head + `
   backend: {type: Helm, helm: {prefix: bucket-, chartRef: {kind: OCIRepository, name: chart}}}
 `},
+		"a release with a template": {text: helm + `      identity: {default: deployer, allowed: [operator]}
+      template: {spec: {targetNamespace: "{{ .namespace }}-web", kubeConfig: {secretRef: {name: cluster}}}}
+`},
+		"a release whose template has an unknown field":  {text: helm + "      template: {spec: {kubeconfig: {}, target: x}}\n", errors: []string{"spec.backend.helm.template"}},
+		"a release whose template names another account": {text: helm + "      template: {spec: {serviceAccountName: root}}\n", errors: []string{"spec.serviceAccountName cannot be set"}},
+		"a release whose template has an unknown word":   {text: helm + "      template: {spec: {targetNamespace: '{{ .user }}'}}\n", errors: []string{"{{ .user }} is not known"}},
 		"no backend":                 {text: head, errors: []string{"neither a release nor one backend"}},
 		"a schema that is none":      {text: strings.Replace(bucket, `{"type":"object"`, `{"type":"oops"`, 1), errors: []string{"spec.application.openAPISchema"}},
 		"a schema that is not JSON":  {text: strings.Replace(bucket, `{"type":"object"`, `type: object`, 1), errors: []string{"spec.application.openAPISchema"}},
@@ -69,7 +83,16 @@ func TestDefinitions(t *testing.T) {
 		"a stack's own template is not the definition's": {text: bucket + `      template: {spec: {readInputsFromSecrets: [{name: "${{ .vpc }}", as: vpc}]}}
 `},
 		"sensitive outputs of a program": {text: bucket + "      sensitiveOutputs: [password]\n", errors: []string{"the program itself says which outputs are sensitive"}},
-		"a reserved plural":              {text: strings.Replace(bucket, "plural: buckets", "plural: terraforms", 1), errors: []string{"reserved"}},
+		"a field that replaces what the template fixes, with a program elsewhere": {text: head + `
+  backend:
+    type: Terraform
+    terraform:
+      prefix: bucket-
+      sourceRef: {kind: GitRepository, name: modules}
+      template: {spec: {vars: [{name: bucket_name, value: fixed}]}}
+`, errors: []string{`the variable "bucket_name" is also set by the definition's template`}},
+		"a prefix with which no name is valid": {text: strings.Replace(bucket, "prefix: bucket-", "prefix: -bucket-", 1), errors: []string{"begins names with a hyphen"}},
+		"a reserved plural":                    {text: strings.Replace(bucket, "plural: buckets", "plural: terraforms", 1), errors: []string{"reserved"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			parsed, found := definition.Parse(read(t, test.text))

@@ -11,33 +11,35 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/json"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 )
 
-// decided are the fields of a stack that the definition's other fields and the instance decide.
-var decided = []string{"approvePlan", "destroy", "suspend", "force", "inline", "sourceRef", "path", "values", "writeOutputsToSecret", "serviceAccountName", "planOnly", "breakTheGlass"}
+// helmDecides are the fields of a release that the definition's other fields and the instance decide.
+var helmDecides = []string{"chart", "chartRef", "values", "suspend", "serviceAccountName", "waitStrategy", "healthCheckExprs"}
+
+// stackDecides are those of a stack.
+var stackDecides = []string{"approvePlan", "destroy", "suspend", "force", "inline", "sourceRef", "path", "values", "writeOutputsToSecret", "serviceAccountName", "planOnly", "breakTheGlass"}
 
 // hole is a place in a text for a word of the instance. Stacks have templates of their own, ${{ … }}.
 var hole = regexp.MustCompile(`\$?\{\{\s*\.([A-Za-z][A-Za-z0-9_]*)\s*\}\}`)
 
-// readTemplate reads the template of stacks, and says what is wrong with it.
-func readTemplate(t *appv1.TerraformTemplate) (template map[string]any, wrong []string) {
-	if t == nil {
-		return nil, nil
-	}
-	if m := t.Metadata; m != nil {
+// readTemplate reads a template, and says what is wrong with it. The check refuses fields that its kind
+// does not have.
+func readTemplate(m *appv1.TemplateMetadata, spec *apiextensionsv1.JSON, decided []string, check func(map[string]any) error) (template map[string]any, wrong []string) {
+	if m != nil {
 		for _, texts := range []map[string]string{m.Labels, m.Annotations} {
 			for key, text := range texts {
 				wrong = append(wrong, unknownHoles("metadata "+key, text)...)
 			}
 		}
 	}
-	if t.Spec == nil {
+	if spec == nil {
 		return nil, wrong
 	}
-	if err := json.Unmarshal(t.Spec.Raw, &template); err != nil {
+	if err := json.Unmarshal(spec.Raw, &template); err != nil {
 		return nil, append(wrong, "spec is not an object")
 	}
 	for _, field := range decided {
@@ -46,7 +48,7 @@ func readTemplate(t *appv1.TerraformTemplate) (template map[string]any, wrong []
 		}
 	}
 	wrong = append(wrong, holesOf("spec", template)...)
-	if _, err := typed(Fill(template, map[string]string{"name": "name", "namespace": "namespace", "kind": "Kind"})); err != nil {
+	if err := check(Fill(template, map[string]string{"name": "name", "namespace": "namespace", "kind": "Kind"})); err != nil {
 		wrong = append(wrong, "spec: "+err.Error())
 	}
 	slices.Sort(wrong)

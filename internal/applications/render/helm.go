@@ -63,7 +63,24 @@ func HelmRelease(d *definition.Definition, i *Instance) (*unstructured.Unstructu
 	if len(h.HealthCheckExprs) > 0 {
 		spec["healthCheckExprs"] = h.HealthCheckExprs
 	}
-	return plain(map[string]any{"apiVersion": HelmReleaseKind.GroupVersion().String(), "kind": HelmReleaseKind.Kind, "metadata": i.metadata(d), "spec": spec})
+	account, err := i.identity(h.Identity)
+	if err != nil {
+		return nil, err
+	}
+	if account != "" {
+		spec["serviceAccountName"] = account
+	}
+	meta := i.metadata(d)
+	if h.Template != nil {
+		i.complete(&meta, h.Template.Metadata)
+	}
+	for field, value := range definition.Fill(d.Template, i.words()) {
+		if more, ok := value.([]any); ok && field == "valuesFrom" {
+			value = append([]any{platform}, more...)
+		}
+		spec[field] = value
+	}
+	return plain(map[string]any{"apiVersion": HelmReleaseKind.GroupVersion().String(), "kind": HelmReleaseKind.Kind, "metadata": meta, "spec": spec})
 }
 
 // plain makes an object of values of any types.

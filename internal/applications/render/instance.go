@@ -78,6 +78,22 @@ func prefixed(key string) (string, bool) {
 	return name, len(before) <= longest && after != ""
 }
 
+// complete adds the labels and annotations of a template, which the instance's own labels outrank.
+func (i *Instance) complete(m *metav1.ObjectMeta, template *appv1.TemplateMetadata) {
+	if template == nil {
+		return
+	}
+	words := i.words()
+	for key, value := range definition.Fill(template.Labels, words) {
+		if _, has := m.Labels[key]; !has {
+			m.Labels[key] = value
+		}
+	}
+	for key, value := range definition.Fill(template.Annotations, words) {
+		metav1.SetMetaDataAnnotation(m, key, value)
+	}
+}
+
 // approvePlan is how plans of the instance are approved.
 func (i *Instance) approvePlan(t *appv1.TerraformBackend) (appv1.ApprovePlan, error) {
 	rule := t.ApprovePlan
@@ -95,12 +111,12 @@ func (i *Instance) approvePlan(t *appv1.TerraformBackend) (appv1.ApprovePlan, er
 		appv1.AnnotationApprovePlan, wish, among(append([]appv1.ApprovePlan{rule, appv1.ApproveManual}, t.ApprovePlanChoices...)))}
 }
 
-// identity is the service account of the instance's runs; empty for the default.
-func (i *Instance) identity(t *appv1.TerraformBackend) (string, error) {
+// identity is the service account of the instance's runs or releases; empty for the default.
+func (i *Instance) identity(set *appv1.Identity) (string, error) {
 	fallback := ""
 	var allowed []string
-	if t.Identity != nil {
-		fallback, allowed = t.Identity.Default, t.Identity.Allowed
+	if set != nil {
+		fallback, allowed = set.Default, set.Allowed
 	}
 	if wish := i.Annotations[appv1.AnnotationIdentity]; wish != "" {
 		if wish == fallback || slices.Contains(allowed, wish) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
@@ -111,6 +112,35 @@ func TestWhatTheDefinitionDoesNotAllow(t *testing.T) {
 			var refused *render.NotAllowedError
 			if !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestReleasesHaveOnlyAllowedIdentities(t *testing.T) {
+	for sentence, test := range map[string]struct{ instance, namespace, want string }{
+		"the default":             {"", "", "deployer"},
+		"the namespace's choice":  {"", "operator", "operator"},
+		"the instance's choice":   {"operator", "deployer", "operator"},
+		"a namespace's other one": {"", "admin", "deployer"},
+		"a foreign one":           {"admin", "", ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			d, i := load(t, "testdata/template.in.yaml")
+			i.Annotations, i.Identity = map[string]string{appv1.AnnotationIdentity: test.instance}, test.namespace
+			made, err := render.HelmRelease(d, i)
+			if test.want == "" {
+				var refused *render.NotAllowedError
+				if !errors.As(err, &refused) {
+					t.Errorf("the error is %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _, _ := unstructured.NestedString(made.Object, "spec", "serviceAccountName"); got != test.want { //nolint:errcheck // compared
+				t.Errorf("the account is %q, want %q", got, test.want)
 			}
 		})
 	}

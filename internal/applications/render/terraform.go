@@ -67,23 +67,15 @@ func OutputsSecret(d *definition.Definition, instance string) string {
 }
 
 func fromTemplate(d *definition.Definition, i *Instance, stack *infrav1.Terraform) error {
-	words := i.words()
-	if template := d.Terraform.Template; template != nil && template.Metadata != nil {
-		for key, value := range definition.Fill(template.Metadata.Labels, words) {
-			if _, has := stack.Labels[key]; !has {
-				stack.Labels[key] = value
-			}
-		}
-		for key, value := range definition.Fill(template.Metadata.Annotations, words) {
-			metav1.SetMetaDataAnnotation(&stack.ObjectMeta, key, value)
-		}
+	if template := d.Terraform.Template; template != nil {
+		i.complete(&stack.ObjectMeta, template.Metadata)
 	}
 	// A stack of an instance is destroyed with it, unless the template says otherwise.
 	stack.Spec.DestroyResourcesOnDeletion = true
 	if d.Template == nil {
 		return nil
 	}
-	data, err := json.Marshal(definition.Fill(d.Template, words))
+	data, err := json.Marshal(definition.Fill(d.Template, i.words()))
 	if err == nil {
 		err = json.Unmarshal(data, &stack.Spec)
 	}
@@ -102,7 +94,7 @@ func (i *Instance) choose(t *appv1.TerraformBackend, spec *infrav1.TerraformSpec
 	if rule != appv1.ApproveManual {
 		spec.ApprovePlan = string(rule)
 	}
-	spec.ServiceAccountName, err = i.identity(t)
+	spec.ServiceAccountName, err = i.identity(t.Identity)
 	if err == nil && i.Annotations[appv1.AnnotationAbandon] == string(i.UID) {
 		spec.DestroyResourcesOnDeletion = false
 	}

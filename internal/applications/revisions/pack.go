@@ -25,7 +25,7 @@ const (
 // Content is the part of a definition that instances depend on.
 func Content(d *appv1.ApplicationDefinition) *appv1.ApplicationDefinition {
 	kept := &appv1.ApplicationDefinition{Spec: *d.Spec.DeepCopy()}
-	kept.Annotations, kept.Spec.Dashboard, kept.Spec.Rollout = helmAnnotations(d), nil, nil
+	kept.Annotations, kept.Spec.Dashboard, kept.Spec.Rollout, kept.Spec.AggregateTo = helmAnnotations(d), nil, nil, ""
 	return kept
 }
 

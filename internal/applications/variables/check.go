@@ -31,14 +31,10 @@ func (g Given) sets(name string) bool {
 
 // Check compares the targets with what a module declares.
 func (t *Table) Check(m *module.Module, g Given) finding.List {
-	c := &checker{module: m}
+	c := &checker{module: m, list: t.Twice(g)}
 	mapped := map[string]bool{}
 	for _, root := range t.roots {
 		mapped[root.name] = true
-		if g.sets(root.name) {
-			c.list.Add(finding.Error, fieldOf(root.path), override(root.path)+", or remove it from the template",
-				"the variable %q is also set by the definition's template", root.name)
-		}
 		c.variable(root)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Variables)) {
@@ -52,6 +48,18 @@ func (t *Table) Check(m *module.Module, g Given) finding.List {
 	}
 	c.literals(g)
 	return c.list
+}
+
+// Twice reports the variables that both a field and the definition's template set: users could replace
+// what the template fixes. It needs no module.
+func (t *Table) Twice(g Given) (list finding.List) {
+	for _, root := range t.roots {
+		if g.sets(root.name) {
+			list.Add(finding.Error, fieldOf(root.path), override(root.path)+", or remove it from the template",
+				"the variable %q is also set by the definition's template", root.name)
+		}
+	}
+	return list
 }
 
 type checker struct {

@@ -24,6 +24,8 @@ type LogReader struct {
 	Options content.LogOptions
 	// Line gets each line with its newline.
 	Line func([]byte) error
+	// Open opens a log from its beginning; nil for that of a run.
+	Open func(ctx context.Context) (io.ReadCloser, error)
 
 	read int64
 }
@@ -34,7 +36,13 @@ func (r *LogReader) Run(ctx context.Context) error {
 }
 
 func (r *LogReader) once(ctx context.Context) error {
-	log, err := r.Session.Content.Log(ctx, r.Stack.Namespace, r.Stack.Name, r.Options)
+	open := r.Open
+	if open == nil {
+		open = func(ctx context.Context) (io.ReadCloser, error) {
+			return r.Session.Content.Log(ctx, r.Stack.Namespace, r.Stack.Name, r.Options)
+		}
+	}
+	log, err := open(ctx)
 	if err != nil {
 		return err
 	}

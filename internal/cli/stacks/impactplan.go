@@ -16,7 +16,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/trials"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
@@ -66,7 +65,7 @@ func (w *impactWalk) planFirst(ctx context.Context, key types.NamespacedName) (_
 	request := content.PreviewRequest{Revision: w.flags.revision}
 	var packed io.ReadSeeker
 	if w.flags.dir != "" {
-		file, err := pack(ctx, w.flags.dir)
+		file, err := trials.Pack(ctx, w.flags.dir)
 		if err != nil {
 			return content.Try{}, err
 		}
@@ -81,37 +80,8 @@ func (w *impactWalk) planFirst(ctx context.Context, key types.NamespacedName) (_
 	return planned, nil
 }
 
-// maxPreview keeps a mistake, such as planning a home directory, from filling the disk. The server has
-// a lower limit.
-const maxPreview = 1 << 30
-
-// pack packs a directory into a temporary file.
-func pack(ctx context.Context, dir string) (*os.File, error) {
-	file, err := os.CreateTemp("", "yuba-impact-*.tar.gz")
-	if err != nil {
-		return nil, fmt.Errorf("pack %s: %w", dir, err)
-	}
-	_, stats, err := archive.Pack(ctx, dir, file, archive.PackOptions{MaxPacked: maxPreview})
-	if err == nil && stats.Files == 0 {
-		err = fmt.Errorf("pack %s: it contains only ignored files", dir)
-	}
-	if err == nil {
-		_, err = file.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
-	}
-	return file, nil
-}
-
 func (w *impactWalk) preview(ctx context.Context, key types.NamespacedName, r content.PreviewRequest, packed io.ReadSeeker) content.Try {
-	c := w.session.Content
-	return trials.One(ctx, key.Namespace, key.Name, trials.Calls{
-		Start: func(ctx context.Context) (content.Try, error) {
-			return c.StartPreview(ctx, key.Namespace, key.Name, r, packed)
-		},
-		Wait: c.WaitForPreview, Cancel: c.CancelPreview,
-	})
+	return trials.One(ctx, key.Namespace, key.Name, trials.Previews(w.session, key, r, packed))
 }
 
 // walk plans the stacks that would run, level by level.

@@ -20,8 +20,7 @@ import (
 // NewPlanCommand is "yuba plan".
 func NewPlanCommand(a *session.App) *cobra.Command {
 	return planCommand(a, &cobra.Command{
-		Use: "plan NAME", SuggestFor: []string{"preview"},
-		Short: "Show the pending plan, or the last one",
+		Use: "plan NAME", Short: "Show the pending plan, or the last one",
 		Long: `Show the changes of a plan, object by object: the pending plan, else the last one that Yuba stored, or that of a run.
 The first line names the plan and says whether it is pending, applied or superseded. Yuba stores the plans that wait for
 approval; for plans that it applies without approval, "yuba logs" shows the changes.

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -25,8 +24,8 @@ import (
 // right to stacks: a kind's plural has the subresources plan, why and approve of its own.
 type Applications interface {
 	// Stack is the stack of an instance. It returns an error that apierrors.IsNotFound recognises if
-	// there is no such kind, instance or stack.
-	Stack(ctx context.Context, instance Instance) (types.NamespacedName, error)
+	// there is no such kind, instance or stack, or if the stack of that name is not the instance's.
+	Stack(ctx context.Context, instance Instance) (*infrav1.Terraform, error)
 	// Approve approves the pending plan of an instance.
 	Approve(ctx context.Context, instance Instance, who audit.Who, plan, comment string) error
 }
@@ -45,15 +44,11 @@ func (h *Handler) instance(serve func(http.ResponseWriter, *http.Request, *infra
 		if h.Applications == nil {
 			return notFound("this server does not serve application kinds")
 		}
-		name, err := h.Applications.Stack(r.Context(), instanceIn(r))
+		obj, err := h.Applications.Stack(r.Context(), instanceIn(r))
 		if err != nil {
 			return err
 		}
-		var obj infrav1.Terraform
-		if err := h.Reader.Get(r.Context(), name, &obj); err != nil {
-			return err
-		}
-		return serve(w, r, &obj)
+		return serve(w, r, obj)
 	}
 }
 

@@ -154,7 +154,7 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"GET " + stack + "/try":                   h.stack(h.waitForTry),
 		"DELETE " + stack + "/try":                h.stack(h.cancelTry),
 		"POST " + stack + "/preview":              h.stack(h.startPreview),
-		"GET " + stack + "/preview":               h.stack(h.waitForTry),
+		"GET " + stack + "/preview":               h.stack(h.preview),
 		"DELETE " + stack + "/preview":            h.stack(h.cancelTry),
 		"GET " + instance + "/plan":               h.instance(h.plan),
 		"GET " + instance + "/why":                h.instance(h.why),

@@ -28,6 +28,8 @@ type PreviewRequest struct {
 	// From are the speculative plans whose planned outputs are in place of the published ones. The
 	// same user has started them.
 	From []PlanOf
+	// Detailed asks for the log, the readable plan and what policies say about it.
+	Detailed bool
 }
 
 // PlanOf names a speculative plan of a stack.
@@ -57,6 +59,10 @@ type Tries interface {
 	// Wait returns when the plan has ended, or after a while.
 	Wait(ctx context.Context, obj *infrav1.Terraform, id string) (Try, error)
 	Cancel(ctx context.Context, obj *infrav1.Terraform, id string) error
+	// WriteLog writes the log of a detailed plan as it grows, Document returns its readable plan once it
+	// has ended. Both are for the user who started it.
+	WriteLog(ctx context.Context, obj *infrav1.Terraform, id, by string, w io.Writer) error
+	Document(ctx context.Context, obj *infrav1.Terraform, id, by string) ([]byte, error)
 }
 
 var errNoTries = notFound("this server does not make speculative plans")
@@ -80,7 +86,7 @@ func (h *Handler) startPreview(w http.ResponseWriter, r *http.Request, obj *infr
 		return errNoTries
 	}
 	query := r.URL.Query()
-	request := PreviewRequest{Revision: query.Get("revision")}
+	request := PreviewRequest{Revision: query.Get("revision"), Detailed: query.Get("detailed") == yes(true)}
 	if len(query["from"]) > maxFrom {
 		return badRequest(fmt.Sprintf("a speculative plan can have the planned outputs of %d stacks", maxFrom))
 	}
@@ -104,6 +110,34 @@ func (h *Handler) startPreview(w http.ResponseWriter, r *http.Request, obj *infr
 	h.Log.Info("speculative plan started", "stack", client.ObjectKeyFromObject(obj).String(), "run", t.Run, "uploaded", archive != nil,
 		"revision", request.Revision, "from", query["from"], "by", user(r))
 	return writeJSON(w, t)
+}
+
+// preview serves a speculative plan, or a part of a detailed one.
+func (h *Handler) preview(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	query := r.URL.Query()
+	switch part := query.Get("part"); {
+	case h.Tries == nil:
+		return errNoTries
+	case part == "log":
+		body := &lateHeader{ResponseWriter: w}
+		err := h.Tries.WriteLog(r.Context(), obj, query.Get("run"), user(r), body)
+		if err != nil && body.begun && r.Context().Err() == nil {
+			panic(http.ErrAbortHandler) // the client must notice that it is incomplete
+		}
+		if err == nil {
+			body.begin()
+		}
+		return err
+	case part == "plan":
+		document, err := h.Tries.Document(r.Context(), obj, query.Get("run"), user(r))
+		if err != nil {
+			return err
+		}
+		return sendJSON(w, document)
+	case part != "":
+		return badRequest(fmt.Sprintf("part=%q is neither log nor plan", part))
+	}
+	return h.waitForTry(w, r, obj)
 }
 
 func (h *Handler) waitForTry(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
@@ -146,7 +180,7 @@ func (c *Client) CancelTry(ctx context.Context, namespace, name, id string) erro
 // StartPreview starts a speculative plan with another source or planned outputs. archive is a packed
 // directory; nil for none.
 func (c *Client) StartPreview(ctx context.Context, namespace, name string, p PreviewRequest, archive io.ReadSeeker) (Try, error) {
-	query := parameters("revision", p.Revision)
+	query := parameters("revision", p.Revision, "detailed", yes(p.Detailed))
 	for _, from := range p.From {
 		query.Add("from", from.String())
 	}
@@ -162,6 +196,16 @@ func (c *Client) StartPreview(ctx context.Context, namespace, name string, p Pre
 // WaitForPreview returns a speculative plan when it has ended, or after a while.
 func (c *Client) WaitForPreview(ctx context.Context, namespace, name, id string) (Try, error) {
 	return ask[Try](ctx, c, http.MethodGet, stackPath(namespace, name, "preview"), parameters("run", id), nil)
+}
+
+// PreviewLog returns the log of a detailed speculative plan of the same user, until it ends.
+func (c *Client) PreviewLog(ctx context.Context, namespace, name, id string) (io.ReadCloser, error) {
+	return c.open(ctx, http.MethodGet, stackPath(namespace, name, "preview"), parameters("run", id, "part", "log"), nil)
+}
+
+// PreviewPlan returns the redacted plan of a detailed speculative plan that has ended.
+func (c *Client) PreviewPlan(ctx context.Context, namespace, name, id string) ([]byte, error) {
+	return c.read(ctx, stackPath(namespace, name, "preview"), parameters("run", id, "part", "plan"))
 }
 
 // CancelPreview ends a speculative plan, or forgets one that has ended.

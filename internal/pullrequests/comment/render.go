@@ -297,7 +297,10 @@ func (w *writer) rest() {
 	if w.report.Commit != "" {
 		foot = append(foot, "commit "+code(w.report.Commit, 12))
 	}
-	w.line(strings.Join(append(foot, "commands: `/yuba help`"), " · "))
+	if !w.report.Deaf {
+		foot = append(foot, "commands: `/yuba help`")
+	}
+	w.line(strings.Join(foot, " · "))
 }
 
 // omitted is how many are left out.

@@ -97,6 +97,8 @@ type Report struct {
 	Problems []Problem
 	// Link is the page of the pull request.
 	Link string
+	// Deaf says that nobody reads commands in comments.
+	Deaf bool
 }
 
 // Style is what a forge's comments can do.

@@ -58,6 +58,8 @@ type Stack struct {
 	Name, Path string
 	// Rendered are files that are not in the source, by base name, such as those that the stack has inline.
 	Rendered map[string][]byte
+	// Values are files with values of variables, by their paths in the source.
+	Values []string
 }
 
 // Affected is a stack that the pull request can change.
@@ -108,11 +110,15 @@ func Stacks(before, after Tree, stacks []Stack) []Affected {
 			dir = "."
 		}
 		var reads []module.Reads
+		var values []string
+		for _, name := range s.Values {
+			values = append(values, clean(name))
+		}
 		for i, tree := range []Tree{before, after} {
 			reads = append(reads, readsOf(readers[i], tree, dir, s.Rendered))
 		}
 		for _, name := range changed {
-			if !within(name, reads, &a) {
+			if !slices.Contains(values, name) && !within(name, reads, &a) {
 				continue
 			}
 			if len(a.Files) < maxFiles {

@@ -26,7 +26,7 @@ func (Secret) MarshalText() ([]byte, error) { return []byte("(sensitive)"), nil 
 type Credentials struct {
 	Token Secret
 	// User is the account of the token where both are required: app passwords and API tokens of
-	// Bitbucket.
+	// Bitbucket. At GitHub and Gitea it is for tokens of jobs, which may not ask for their account.
 	User string
 	App  *App
 }

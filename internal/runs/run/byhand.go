@@ -131,6 +131,8 @@ type RefusedError struct {
 	Message string
 	// Forbidden is true if the server does not allow it, so that waiting does not help.
 	Forbidden bool
+	// Policy is true if policies refuse it.
+	Policy bool
 }
 
 func (e *RefusedError) Error() string { return e.Message }

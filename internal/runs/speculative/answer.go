@@ -33,6 +33,7 @@ func (d *Desk) read(ctx context.Context, e *entry, rec run.Record) (Answer, *Pla
 	if err != nil {
 		return failed("read the planned outputs: " + err.Error())
 	}
+	answer.ChangesDigest = result.Plan.ChangesDigest
 	if !result.Plan.Changes {
 		return answer, planned
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type Executor interface {
 	Forget(stack run.Stack)
 	ReadPlan(ctx context.Context, stack run.Stack, id string) ([]byte, error)
 	ReadPart(ctx context.Context, stack run.Stack, id, part string) ([]byte, error)
+	WriteLog(ctx context.Context, stack run.Stack, id string, follow bool, w io.Writer) error
 }
 
 // Desk has the speculative plans of a server. They are in memory only: a new server does not know
@@ -38,7 +40,9 @@ type Desk struct {
 	// Prune removes what the run of a stack has stored, Remove the source of a request.
 	Prune  func(ctx context.Context, stack run.Stack) error
 	Remove func(ctx context.Context, source run.Artifact) error
-	Log    *slog.Logger
+	// Judge asks policies about a plan of a stack; nil if there are none.
+	Judge func(ctx context.Context, owner run.Stack, rec run.Record) (*Verdict, error)
+	Log   *slog.Logger
 
 	mu   sync.Mutex
 	byID map[string]*entry
@@ -55,6 +59,9 @@ type entry struct {
 	answer  Answer
 	planned *Planned
 	ended   chan struct{}
+	// detailed asks for the details, which are set at its end.
+	detailed bool
+	details  details
 }
 
 const (
@@ -75,18 +82,12 @@ const (
 // Start starts a speculative plan. from are versions for the answer. If inputs are unknown, the answer
 // has ended and says so. In any case the desk removes the request's source.
 func (d *Desk) Start(ctx context.Context, owner run.Stack, r Request, from ...string) (Answer, error) {
-	e := &entry{owner: owner, by: r.By, source: r.Source, asked: time.Now(), ended: make(chan struct{}),
+	e := &entry{owner: owner, by: r.By, source: r.removable(), asked: time.Now(), ended: make(chan struct{}), detailed: r.Detailed,
 		answer: Answer{Namespace: owner.Namespace, Name: owner.Name, From: from}}
 	rec, err := d.Draft(ctx, owner, r)
-	var unknown *UnknownError
-	if errors.As(err, &unknown) {
-		e.answer.Ended, e.answer.Needs = true, unknown.Needs
-		d.clear(e)
-		return e.answer, nil
-	}
 	if err != nil {
 		d.clear(e)
-		return Answer{}, err
+		return e.undrafted(err)
 	}
 	e.stack, e.answer.Run, e.answer.Revision = rec.Spec.Stack, rec.Spec.ID, rec.Spec.Artifact.Revision
 	if err = d.add(rec.Spec.ID, e); err == nil {
@@ -102,6 +103,14 @@ func (d *Desk) Start(ctx context.Context, owner run.Stack, r Request, from ...st
 		return Answer{}, err
 	}
 	return e.answer, nil
+}
+
+// removable is the source that ends with the plan.
+func (r *Request) removable() *run.Artifact {
+	if r.Kept {
+		return nil
+	}
+	return r.Source
 }
 
 func (d *Desk) add(id string, e *entry) error {
@@ -214,9 +223,13 @@ func (d *Desk) Over(stack run.Stack) {
 	if e != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), clearPatience)
 		answer, planned := d.read(ctx, e, rec)
+		var kept details
+		if e.detailed {
+			kept = d.readDetails(ctx, e, rec, &answer)
+		}
 		cancel()
 		d.mu.Lock()
-		e.answer, e.planned = answer, planned
+		e.answer, e.planned, e.details = answer, planned, kept
 		if !e.over() {
 			close(e.ended)
 		}

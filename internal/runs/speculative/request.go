@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -24,11 +25,18 @@ type Request struct {
 	By, Trigger string
 	// Source replaces the artifact of the stack; nil to keep it. It is in the store.
 	Source *run.Artifact
+	// Kept says that the source stays after the plan: whoever started it removes it.
+	Kept bool
+	// Manifest is the stack as it would be configured, in JSON: its whole object, which need not exist yet; nil for as it is.
+	Manifest []byte
 	// StandIns are planned outputs that the stack reads in place of the published ones.
 	StandIns []*Planned
 	// Replace is another version of a module, Resolved are the versions of the others; nil for none.
 	Replace  *run.Replacement
 	Resolved map[string]string
+	// Detailed asks for what people see of a plan, too: its log, the readable plan, and what policies
+	// say about it.
+	Detailed bool
 }
 
 // Need is an input that is unknown until another stack is applied.
@@ -75,7 +83,40 @@ type Answer struct {
 	// Outputs are the outputs that the plan changes, without sensitive values.
 	Outputs []plan.OutputValueChange `json:"outputs,omitempty"`
 	Took    run.Duration             `json:"took,omitempty"`
+	// ChangesDigest is equal for two plans with the same changes.
+	ChangesDigest string `json:"changesDigest,omitempty"`
+	// Problems are errors and warnings of the tool, Policy is what policies say; of a detailed plan.
+	// Files are relative to the root module.
+	Problems diagnostic.List `json:"problems,omitempty"`
+	Policy   *Verdict        `json:"policy,omitempty"`
 }
+
+// Verdict is what policies say about a speculative plan. It frees nothing: what is applied later is
+// judged again.
+type Verdict struct {
+	// Decision is Freed, Passed, Held or Refused, as in a stack's status.
+	Decision string    `json:"decision"`
+	Message  string    `json:"message,omitempty"`
+	Findings []Finding `json:"findings,omitempty"`
+}
+
+// VerdictRefused is the decision of policies that let nobody apply the plan.
+const VerdictRefused = "Refused"
+
+// Finding is an objection or a warning of a rule.
+type Finding struct {
+	// Policy is Policy/NAME or ClusterPolicy/NAME.
+	Policy string `json:"policy"`
+	Rule   string `json:"rule"`
+	// Address is empty if the finding is about the whole plan.
+	Address string `json:"address,omitempty"`
+	Message string `json:"message"`
+	// Effect is deny, requireApproval, warn or audit.
+	Effect string `json:"effect"`
+}
+
+// Refused reports whether policies refuse the plan.
+func (v *Verdict) Refused() bool { return v != nil && v.Decision == VerdictRefused }
 
 // The results of speculative plans.
 const (

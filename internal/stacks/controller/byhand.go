@@ -120,7 +120,7 @@ func (j policyJudge) mayExecute(ctx context.Context, p *gathered) (inRun bool, e
 	case policy.Problem != "":
 		return false, &run.RefusedError{Message: fmt.Sprintf("prepare %s: no run starts while its policies are not known: %s. Try again", p.stack, policy.Problem)}
 	case policy.Refused != "":
-		return false, &run.RefusedError{Forbidden: true, Message: fmt.Sprintf("prepare %s: refused by its policies, so nothing of it was executed: %s. "+
+		return false, &run.RefusedError{Forbidden: true, Policy: true, Message: fmt.Sprintf("prepare %s: refused by its policies, so nothing of it was executed: %s. "+
 			"Change the configuration, or ask the policy's editors for an exemption", p.stack, policy.Refused)}
 	}
 	return p.facts.Policy.InRun, nil

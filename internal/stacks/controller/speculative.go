@@ -29,7 +29,11 @@ import (
 // inputs are unknown; a *run.RefusedError is for the user.
 func (r *Reconciler) DraftSpeculative(ctx context.Context, stack run.Stack, req speculative.Request) (*run.Record, error) {
 	var obj infrav1.Terraform
-	if err := r.Reader.Get(ctx, types.NamespacedName{Namespace: stack.Namespace, Name: stack.Name}, &obj); err != nil {
+	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: stack.Namespace, Name: stack.Name}, &obj)
+	if req.Manifest != nil && client.IgnoreNotFound(err) == nil {
+		err = foreseen(&obj, req.Manifest)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if run.StackOf(&obj) != stack {
@@ -48,6 +52,20 @@ func (r *Reconciler) DraftSpeculative(ctx context.Context, stack run.Stack, req 
 	return rec, err
 }
 
+// foreseen makes an object what a manifest says. What is known of the stack stays.
+func foreseen(obj *infrav1.Terraform, manifest []byte) error {
+	var given infrav1.Terraform
+	if err := json.Unmarshal(manifest, &given); err != nil {
+		return fmt.Errorf("read the manifest of a speculative plan: %w", err)
+	}
+	if obj.UID == "" {
+		*obj = given
+		return nil
+	}
+	obj.Labels, obj.Annotations, obj.Spec = given.Labels, given.Annotations, given.Spec
+	return nil
+}
+
 func (r *Reconciler) speculativeSpec(ctx context.Context, p *gathered, req speculative.Request) (run.Spec, error) {
 	s, err := runDraftsOf(r).spec(ctx, p)
 	if err != nil {
@@ -58,7 +76,7 @@ func (r *Reconciler) speculativeSpec(ctx context.Context, p *gathered, req specu
 	s.Stack.UID += speculative.Mark + s.ID
 	s.Origin = ""
 	s.Operation, s.Purpose, s.Describe = run.OperationPlan, run.PurposeTry, true
-	s.Replace, s.Resolved = req.Replace, req.Resolved
+	s.Replace, s.Resolved, s.PlanDocument = req.Replace, req.Resolved, req.Detailed
 	if s.Destroy = p.obj.Spec.Destroy; req.Replace == nil {
 		s.PlanOutputs = slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.config.Outputs(), p.obj.Status.AvailableOutputs))))
 	}

@@ -173,7 +173,7 @@ func (c *Configuration) setLocking(obj *infrav1.Terraform, _ *inputs.Inputs) err
 	return nil
 }
 
-func (c *Configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) error {
+func (c *Configuration) setVariables(obj *infrav1.Terraform, in *inputs.Inputs) error {
 	values := in.Values()
 	for name := range values {
 		// The tool uses the value in the file, even if ours has another type.
@@ -203,6 +203,9 @@ func (c *Configuration) setVariables(_ *infrav1.Terraform, in *inputs.Inputs) er
 		c.open[name] = in.Variables[name].Open && !sensitive
 	}
 	if c.program.template == nil { // a template may use undeclared variables
+		if lost := lostFields(obj, m); lost != nil {
+			return lost
+		}
 		c.Warnings = append(c.Warnings, warnings...)
 	}
 	for _, text := range in.Inserted {

@@ -20,6 +20,7 @@
 //	sources.go, sourceseen.go   archives of sources; modules.go the modules in them
 //	tree.go, part.go            the index of an archive, and a root module's part of it
 //	configuration.go            program and inputs in one; program.go and narrow.go fill it
+//	lostfields.go               variables of applications that a module does not declare any more
 //	remotemodules.go            findings of runs about remote modules
 //	references.go               which objects a stack reads, and which archives it needs
 //	changed.go                  the files that differ between two archives

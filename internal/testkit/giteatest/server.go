@@ -24,10 +24,10 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
-// The accounts beside those of forgetest. Self is our own, root administers Gitea.
+// The accounts beside those of forgetest. Self is our own, Root administers Gitea.
 const (
 	Self     = "yuba-bot"
-	root     = "root-admin"
+	Root     = "root-admin"
 	password = "Password-of-tests-1" //nolint:gosec // of a server on loopback that ends with the test
 )
 
@@ -110,8 +110,8 @@ func Start(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	s.run(t, "migrate")
-	s.run(t, "admin", "user", "create", "--username", root, "--email", root+"@example.com", "--password", password, "--admin", "--must-change-password=false")
-	s.token = strings.TrimSpace(s.run(t, "admin", "user", "generate-access-token", "--username", root, "--token-name", "test", "--scopes", "all", "--raw"))
+	s.run(t, "admin", "user", "create", "--username", Root, "--email", Root+"@example.com", "--password", password, "--admin", "--must-change-password=false")
+	s.token = strings.TrimSpace(s.run(t, "admin", "user", "generate-access-token", "--username", Root, "--token-name", "test", "--scopes", "all", "--raw"))
 	s.serve(t)
 	for _, name := range []string{Self, forgetest.Alice, forgetest.Bob, forgetest.Mallory} {
 		s.Do(t, "", http.MethodPost, "/admin/users", object{"username": name, "email": name + "@example.com", "password": password, "must_change_password": false}, nil)

@@ -211,3 +211,34 @@ func (w *World) HTML(t testing.TB, markdown string) string {
 	}
 	return text
 }
+
+// Put writes files to the branch main, as a person with all rights, and returns the commit.
+func (w *World) Put(t testing.TB, files map[string]string) string {
+	t.Helper()
+	return w.commit(t, "", w.org, object{"branch": "main", "files": uploads(files)})
+}
+
+// Clone is the address of the repository for git.
+func (w *World) Clone() string { return w.URL + "/" + w.Name() + ".git" }
+
+// Token is a token of our account.
+func (w *World) Token(kind forgetest.Token) string { return w.tokens[kind] }
+
+// Reactions reports whether the newest comment of a person has a reaction of ours.
+func (w *World) Reactions(t testing.TB, number int, who string) bool {
+	t.Helper()
+	var comments []struct {
+		ID   int64                  `json:"id"`
+		User struct{ Login string } `json:"user"`
+	}
+	w.Do(t, "", http.MethodGet, w.repo("/issues/"+strconv.Itoa(number)+"/comments"), nil, &comments)
+	for _, c := range slices.Backward(comments) {
+		if c.User.Login != who {
+			continue
+		}
+		var reactions []struct{ Content string }
+		w.Do(t, "", http.MethodGet, w.repo("/issues/comments/"+strconv.FormatInt(c.ID, 10)+"/reactions"), nil, &reactions)
+		return len(reactions) > 0
+	}
+	return false
+}

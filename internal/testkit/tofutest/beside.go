@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"testing"
 )
 
 // BuildBeside builds the programs that are installed beside yuba into a directory.
@@ -23,6 +24,17 @@ func BuildBeside(dir string) error {
 		return fmt.Errorf("build the programs beside yuba: %w\n%s", err, out)
 	}
 	return nil
+}
+
+// BuildHelm builds yuba-helm, a module of its own, into a directory with the other programs. Only tests of
+// releases need it: it links much that nothing else does.
+func BuildHelm(t testing.TB, dir string) {
+	t.Helper()
+	build := exec.Command("go", "build", "-C", filepath.Join(RepositoryRoot(t), "cmd", "yuba-helm"), "-trimpath", "-ldflags=-s -w", "-o", dir+"/", ".")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build yuba-helm: %v\n%s", err, out)
+	}
 }
 
 // Install fills a directory like an installation: the test binary as yuba, and the programs beside

@@ -34,7 +34,9 @@ type sheet struct {
 	TryAt           string
 	Save            site.Button
 	UID, Generation string
-	Changes         bool
+	// Longest is how long a name may be.
+	Longest int
+	Changes bool
 }
 
 // known are a definition and what its form is created from.
@@ -92,7 +94,7 @@ func (k known) sheet(r *site.Request, values url.Values, problems map[string]str
 	a := k.Spec.Application
 	v := &sheet{Kind: a.Kind, Describes: boardOf(k.ApplicationDefinition).Description, Namespace: values.Get("namespace"), Name: values.Get("name"),
 		UID: values.Get("uid"), Generation: values.Get("generation"), Controls: form.Controls(k.fields, values, problems), Approval: approvalOf(k.ApplicationDefinition),
-		TryAt: site.Path("applications", a.Plural, "try")}
+		TryAt: site.Path("applications", a.Plural, "try"), Longest: appv1.MaxName - len(k.Prefix())}
 	v.Changes = v.UID != ""
 	right := mayCreate(k.ApplicationDefinition, v.Namespace)
 	v.Save = site.Button{Label: "Create", Address: site.Path("applications", a.Plural, "create")}

@@ -185,7 +185,7 @@ func TestAnInstanceIsTriedCreatedChangedAndDeletedInForms(t *testing.T) {
 	code, text := s.ask("ada", "GET", "/applications")
 	s.wants(code, text, 200, "Storage", "Buckets", "A place for files &lt;b&gt;and")
 	code, text = s.ask("ada", "GET", "/applications/buckets/new?namespace="+s.namespace)
-	s.wants(code, text, 200, "Name of the bucket", "&lt;script&gt;", "nothing is made before somebody has approved the plan", "default: standard", "as YAML")
+	s.wants(code, text, 200, "Name of the bucket", "&lt;script&gt;", "nothing is made before somebody has approved the plan", "default: standard", "as YAML", `maxlength="46"`)
 	if strings.Contains(text, "<script>alert") {
 		t.Error("the author's text is markup")
 	}

@@ -6,18 +6,14 @@ package controller
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
-	"github.com/google/cel-go/cel"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/yuba-dev/yuba/internal/gitops/dependson"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
-	"github.com/yuba-dev/yuba/internal/kit/expression"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
 
@@ -62,20 +58,17 @@ func (r *Reconciler) dependency(ctx context.Context, p *pass, ref kustomizev1.De
 		d.Denied = true
 		return d, nil
 	}
-	var ready *expression.Expression
-	if ref.ReadyExpr != "" {
-		var err error
-		if ready, err = readyExpression(ref.ReadyExpr); err != nil {
-			d.Invalid = fmt.Sprintf("Reconciliation failed terminally due to configuration error: failed to evaluate dependency %s: %v", ref.Name, err)
-			return d, nil
-		}
+	ready, err := dependson.NewReady(ref.ReadyExpr)
+	if err != nil {
+		d.Invalid = fmt.Sprintf("Reconciliation failed terminally due to configuration error: failed to evaluate dependency %s: %v", ref.Name, err)
+		return d, nil
 	}
 	obj, err := r.fromCache(ctx, name)
 	if d.Missing = obj == nil; err != nil || d.Missing {
 		return d, err
 	}
 	if ready != nil {
-		if d.Ready, err = evaluate(ctx, ready, p.obj, obj); err != nil {
+		if d.Ready, err = ready.Holds(ctx, p.obj, obj); err != nil {
 			d.Failure = err.Error()
 		}
 		return d, nil
@@ -86,66 +79,17 @@ func (r *Reconciler) dependency(ctx context.Context, p *pass, ref kustomizev1.De
 	return d, nil
 }
 
-func readyExpression(text string) (*expression.Expression, error) {
-	return expression.New(text, cel.BoolType, "self", "dep")
-}
-
-// expressionTimeout limits expressions, whose authors are not trusted.
-const expressionTimeout = time.Second
-
-func evaluate(ctx context.Context, e *expression.Expression, self, dep *kustomizev1.Kustomization) (bool, error) {
-	vars := map[string]any{}
-	for name, obj := range map[string]*kustomizev1.Kustomization{"self": self, "dep": dep} {
-		m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
-		if err != nil {
-			return false, fmt.Errorf("failed to convert %s object to map: %w", name, err)
-		}
-		vars[name] = m
-	}
-	ctx, cancel := context.WithTimeout(ctx, expressionTimeout)
-	defer cancel()
-	ok, err := e.Bool(ctx, vars)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return false, fmt.Errorf("the expression took longer than %s", expressionTimeout)
-	}
-	return ok, err
-}
-
 // cycle returns the shortest cycle of dependencies with a Kustomization; nil if there is none.
 func (r *Reconciler) cycle(ctx context.Context, own engine.Owner) ([]string, error) {
-	// from maps each Kustomization to the one that depends on it.
-	from := map[engine.Owner]engine.Owner{}
-	queue := []engine.Owner{own}
-	for len(queue) > 0 {
-		name := queue[0]
-		queue = queue[1:]
+	return dependson.Cycle(own, func(name engine.Owner) ([]engine.Owner, error) {
 		obj, err := r.fromCache(ctx, name)
-		if err != nil {
+		if obj == nil || err != nil {
 			return nil, err
 		}
-		if obj == nil {
-			continue
-		}
+		next := make([]engine.Owner, 0, len(obj.Spec.DependsOn))
 		for _, ref := range obj.Spec.DependsOn {
-			next := dependencyOf(obj, ref)
-			if next == own {
-				return way(from, own, name), nil
-			}
-			if _, seen := from[next]; !seen {
-				from[next] = name
-				queue = append(queue, next)
-			}
+			next = append(next, dependencyOf(obj, ref))
 		}
-	}
-	return nil, nil
-}
-
-// way names the Kustomizations from the first to the last.
-func way(from map[engine.Owner]engine.Owner, first, last engine.Owner) []string {
-	names := []string{last.String()}
-	for last != first {
-		last = from[last]
-		names = append([]string{last.String()}, names...)
-	}
-	return names
+		return next, nil
+	})
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+	"github.com/yuba-dev/yuba/internal/kit/expression/healthcheck"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
@@ -51,7 +52,7 @@ func (r *Reconciler) gather(ctx context.Context, p *pass) error {
 
 // invalid returns a problem of the spec, and the reason for the conditions.
 func invalid(obj *kustomizev1.Kustomization) (message, reason string) {
-	if _, err := evaluators(obj); err != nil {
+	if _, err := healthcheck.New(obj.Spec.HealthCheckExprs); err != nil {
 		return fmt.Sprintf("Reconciliation failed terminally due to configuration error: %v", err), meta.InvalidCELExpressionReason
 	}
 	if k := obj.Spec.KubeConfig; k != nil && k.SecretRef == nil {

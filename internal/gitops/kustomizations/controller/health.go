@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decide"
+	"github.com/yuba-dev/yuba/internal/kit/expression/healthcheck"
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 )
@@ -100,7 +101,7 @@ const looking = 4
 
 // examine checks the targets that changed since their last check. lives has the latest objects.
 func (r *Reconciler) examine(ctx context.Context, p *pass, c *engine.Cluster, h *health, lives map[engine.ID]*unstructured.Unstructured) error {
-	compiled, err := evaluators(p.obj)
+	compiled, err := healthcheck.New(p.obj.Spec.HealthCheckExprs)
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func versionNow(c *engine.Cluster, id engine.ID, live *unstructured.Unstructured
 	return now.ResourceVersion
 }
 
-func lookAt(ctx context.Context, c *engine.Cluster, t engine.Ref, live *unstructured.Unstructured, compiled map[string]*evaluator) (look, error) {
+func lookAt(ctx context.Context, c *engine.Cluster, t engine.Ref, live *unstructured.Unstructured, compiled healthcheck.Checks) (look, error) {
 	if live == nil {
 		live = &unstructured.Unstructured{}
 		live.SetGroupVersionKind(t.GroupKind.WithVersion(t.Version))
@@ -164,16 +165,14 @@ func lookAt(ctx context.Context, c *engine.Cluster, t engine.Ref, live *unstruct
 }
 
 // statusOf returns an object's status by an expression for its kind, or by Kubernetes' conventions.
-func statusOf(ctx context.Context, u *unstructured.Unstructured, compiled map[string]*evaluator) (status.Status, string) {
+func statusOf(ctx context.Context, u *unstructured.Unstructured, compiled healthcheck.Checks) (status.Status, string) {
 	var result *status.Result
 	var err error
-	switch e := compiled[u.GetAPIVersion()+" "+u.GetKind()]; {
+	switch {
 	case u.GetDeletionTimestamp() != nil:
 		return status.TerminatingStatus, ""
-	case e != nil:
-		ctx, cancel := context.WithTimeout(ctx, expressionTimeout)
-		defer cancel()
-		result, err = e.evaluate(ctx, u)
+	case compiled.Has(u.GroupVersionKind().GroupKind()):
+		result, err = compiled.Status(ctx, u)
 	case u.GroupVersionKind().GroupKind() == schema.GroupKind{Group: "batch", Kind: "Job"}:
 		job := statusreaders.ComputeJobStatus(u)
 		result = &job

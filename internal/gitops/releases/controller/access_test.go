@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	"github.com/fluxcd/pkg/apis/kustomize"
 	"github.com/fluxcd/pkg/apis/meta"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -120,7 +121,9 @@ func TestBadSpecs(t *testing.T) {
 		"an expression that is none": {func(hr *helmv2.HelmRelease) {
 			hr.Spec.DependsOn = []helmv2.DependencyReference{{Name: "b", ReadyExpr: "("}}
 		}, "InvalidCELExpression", "readyExpr"},
-		"a name that is too long by Helm": {func(hr *helmv2.HelmRelease) { hr.Name = "a234567890123456789012345678901234567890123456789012345" }, "InvalidSpec", "is longer than the 53 characters"},
+		"a health check that is none": {func(hr *helmv2.HelmRelease) {
+			hr.Spec.HealthCheckExprs = []kustomize.CustomHealthCheck{{APIVersion: "v1", Kind: "ConfigMap", HealthCheckExpressions: kustomize.HealthCheckExpressions{Current: "data."}}}
+		}, "InvalidCELExpression", "healthCheckExprs[0]"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := newWorld(t)

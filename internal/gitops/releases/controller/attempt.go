@@ -14,7 +14,6 @@ import (
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/rest"
 
 	"github.com/yuba-dev/yuba/internal/gitops/releases/decide"
@@ -41,7 +40,8 @@ type attempt struct {
 	wanted decide.Wanted
 	stored []wire.Stored
 	drift  decide.Drift
-	forced bool
+	// forced is true until a requested upgrade is done, tried once this attempt has installed or upgraded.
+	forced, tried bool
 }
 
 // attempt makes a release what its HelmRelease says.
@@ -74,12 +74,16 @@ func (a *attempt) run(ctx context.Context) (outcome, error) {
 		return outcome{}, err
 	}
 	defer a.session.Close()
-	// 2. What is stored, and what should be.
+	// 2. A release that is somewhere else, because the spec has changed.
+	if err := a.leave(ctx); err != nil {
+		return outcome{}, err
+	}
+	// 3. What is stored, and what should be.
 	if err := a.observe(ctx); err != nil {
 		return outcome{}, err
 	}
 	a.resetFailures()
-	// 3. One step after another, until the release is what it should be.
+	// 4. One step after another, until the release is what it should be.
 	for range maxSteps {
 		step := decide.Next(a.state())
 		a.Log.Debug("decided", "helmrelease", a.name.String(), "step", string(step.Action), "why", step.Message)
@@ -154,6 +158,7 @@ func (a *attempt) observe(ctx context.Context) error {
 		return &failureError{result.Failure}
 	}
 	a.stored = result.Stored
+	a.adopt()
 	a.wanted = decide.Wanted{Chart: result.Chart.Name, ChartVersion: result.Chart.Version, Config: result.ConfigDigest, Rendering: rendering(digestOf(a.obj.Spec.PostRenderers), digestOf(a.obj.Spec.CommonMetadata))}
 	a.drift = decide.Drift{Detect: a.obj.GetDriftDetection().MustDetectChanges(), Correct: a.obj.GetDriftDetection().GetMode() == helmv2.DriftDetectionEnabled,
 		Rename: a.obj.GetUpgrade().GetChartNameChangeStrategy() == helmv2.ChartNameChangeStrategyInPlaceUpdate}
@@ -177,7 +182,7 @@ func (a *attempt) resetFailures() {
 func (a *attempt) state() decide.State {
 	obj := a.obj
 	install, upgrade := obj.GetInstall(), obj.GetUpgrade()
-	s := decide.State{Wanted: a.wanted, Forced: a.forced, Drift: a.drift,
+	s := decide.State{Wanted: a.wanted, Forced: a.forced, Tried: a.tried, Drift: a.drift,
 		LastAction: decide.Action(obj.Status.LastAttemptedReleaseAction),
 		Failures:   map[decide.Action]int64{decide.Install: obj.Status.InstallFailures, decide.Upgrade: obj.Status.UpgradeFailures},
 		Policies:   map[decide.Action]decide.Policy{decide.Install: policyOf(obj, install.GetRemediation(), install.GetRetry(false)), decide.Upgrade: policyOf(obj, upgrade.GetRemediation(), upgrade.GetRetry(false))},
@@ -210,7 +215,7 @@ func digestOf(part any) string {
 	if err != nil || string(data) == "null" || string(data) == "[]" || string(data) == "{}" {
 		return ""
 	}
-	sum := sha256.Sum256(data)
+	sum := sha256.Sum256(append(data, '\n')) // as Flux's
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
@@ -262,31 +267,5 @@ func (a *attempt) uninstall(ctx context.Context) error {
 	if err = a.start(ctx); err != nil {
 		return err
 	}
-	result, err := a.session.Do(ctx, a.call(wire.Observe), nil)
-	if err != nil {
-		return err
-	}
-	if result.Failure != nil {
-		return &failureError{result.Failure}
-	}
-	if len(result.Stored) == 0 || result.Stored[0].Status == decide.StatusUninstalled {
-		return nil
-	}
-	known := sets.New[string]()
-	for _, h := range s.History {
-		known.Insert(h.Digest)
-	}
-	if len(s.History) > 0 && !known.Has(result.Stored[0].Digest) && result.Stored[0].Status == decide.StatusDeployed {
-		a.event(a.obj, corev1.EventTypeWarning, helmv2.UninstallFailedReason, fmt.Sprintf("the release %s/%s stays: its version %d was installed by somebody else", a.obj.GetReleaseNamespace(), a.obj.GetReleaseName(), result.Stored[0].Version))
-		return nil
-	}
-	result, err = a.session.Do(ctx, a.call(wire.Uninstall), nil)
-	if err != nil {
-		return err
-	}
-	if result.Failure != nil {
-		return &failureError{&wire.Failure{Message: fmt.Sprintf("Helm uninstall failed for release %s/%s: %s", a.obj.GetReleaseNamespace(), a.obj.GetReleaseName(), result.Failure.Message)}}
-	}
-	a.event(a.obj, corev1.EventTypeNormal, helmv2.UninstallSucceededReason, fmt.Sprintf("Helm uninstall succeeded for release %s/%s", a.obj.GetReleaseNamespace(), a.obj.GetReleaseName()))
-	return nil
+	return a.uninstallAt(ctx, lastPlaceOf(a.obj), "")
 }

@@ -137,7 +137,7 @@ func (r *Reconciler) begin(p *pass, removing bool, attempt func(ctx context.Cont
 			out = attempt(ctx, p)
 			leave()
 		}
-		out.key, out.ended = p.facts.Key, r.Now()
+		out.key, out.ended, out.removal = p.facts.Key, r.Now(), removing
 		if r.ctx.Err() != nil {
 			return // the server is stopping
 		}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/gitops/releases/decide"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/expression/healthcheck"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 )
 
@@ -64,17 +65,15 @@ func (r *Reconciler) invalid(obj *helmv2.HelmRelease) (message, reason string) {
 	switch {
 	case obj.Spec.Chart == nil && obj.Spec.ChartRef == nil:
 		return "spec has neither chart nor chartRef", "InvalidSpec"
-	case len(obj.GetReleaseName()) > maxName:
-		return fmt.Sprintf("the name of the release, %s, is longer than the %d characters that Helm allows; set spec.releaseName", obj.GetReleaseName(), maxName), "InvalidSpec"
 	case obj.Spec.KubeConfig == nil && obj.Spec.ServiceAccountName == "" && r.DefaultServiceAccount == "":
 		return "spec.serviceAccountName is missing. A release on this API is installed with the rights of a service account, never with the server's. Create one, and grant it access to the chart's objects:\n" +
 			"    yuba kubectl create serviceaccount NAME -n " + obj.Namespace, "AccessDenied"
 	}
+	if _, err := healthcheck.New(obj.Spec.HealthCheckExprs); err != nil {
+		return err.Error(), "InvalidCELExpression"
+	}
 	return "", ""
 }
-
-// maxName is Helm's limit.
-const maxName = 53
 
 // gatherChart finds the chart's artifact.
 func (r *Reconciler) gatherChart(ctx context.Context, p *pass) error {
@@ -202,7 +201,7 @@ func (r *Reconciler) asLeft(ctx context.Context, p *pass) bool {
 func (r *Reconciler) storedNow(ctx context.Context, obj *helmv2.HelmRelease) string {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	err := r.cached.List(ctx, list, client.InNamespace(obj.GetStorageNamespace()), client.MatchingLabels{"owner": "helm", "name": obj.GetReleaseName()}, client.UnsafeDisableDeepCopy)
+	err := r.cached.List(ctx, list, client.InNamespace(placeOf(obj).Storage), client.MatchingLabels{"owner": "helm", "name": placeOf(obj).Name}, client.UnsafeDisableDeepCopy)
 	if err != nil || len(list.Items) == 0 {
 		return ""
 	}

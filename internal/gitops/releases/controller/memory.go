@@ -19,7 +19,9 @@ type outcome struct {
 	key           string
 	ended         time.Time
 	failed, final bool
-	retryAfter    time.Duration
+	// removal is true for the uninstall of a deleted HelmRelease.
+	removal    bool
+	retryAfter time.Duration
 	// stored identifies the stored release as it was left; empty if unknown.
 	stored string
 }
@@ -61,7 +63,7 @@ func (m *memories) facts(name types.NamespacedName, uid types.UID) (busy, removi
 	defer m.mu.Unlock()
 	mem := m.get(name, uid)
 	if o := mem.last; o != nil && mem.uid == uid {
-		last = decide.Last{Known: true, Key: o.key, Ended: o.ended, Failed: o.failed, Final: o.final, RetryAfter: o.retryAfter}
+		last = decide.Last{Known: true, Key: o.key, Ended: o.ended, Removal: o.removal, Failed: o.failed, Final: o.final, RetryAfter: o.retryAfter}
 	}
 	return mem.cancel != nil, mem.removing, last
 }

@@ -133,7 +133,7 @@ func (a *attempt) recordRelease(action decide.Action, result *wire.Result, fullN
 		reasons = map[bool]string{true: helmv2.UpgradeSucceededReason, false: helmv2.UpgradeFailedReason}
 	}
 	if f := result.Failure; f != nil {
-		message := fmt.Sprintf("Helm %s failed for release %s/%s with chart %s: %s", action, obj.GetReleaseNamespace(), obj.GetReleaseName(), chart, f.Message)
+		message := fmt.Sprintf("Helm %s failed for release %s/%s with chart %s: %s", action, obj.GetReleaseNamespace(), placeOf(obj).Name, chart, f.Message)
 		setCondition(obj, helmv2.ReleasedCondition, metav1.ConditionFalse, reasons[false], message)
 		s.Failures++
 		if action == decide.Install {
@@ -196,7 +196,7 @@ func (a *attempt) recordTest(result *wire.Result, fullName, chart string) {
 // recordRemediation records a rollback or an uninstall after a failure.
 func (a *attempt) recordRemediation(step decide.Step, result *wire.Result, fullName, chart string) {
 	obj := a.obj
-	what, good, bad := fmt.Sprintf("Helm rollback to previous release %s/%s.v%d", obj.GetReleaseNamespace(), obj.GetReleaseName(), step.To), helmv2.RollbackSucceededReason, helmv2.RollbackFailedReason
+	what, good, bad := fmt.Sprintf("Helm rollback to previous release %s/%s.v%d", obj.GetReleaseNamespace(), placeOf(obj).Name, step.To), helmv2.RollbackSucceededReason, helmv2.RollbackFailedReason
 	if step.Action == decide.Uninstall {
 		what, good, bad = fmt.Sprintf("Helm uninstall remediation for release %s", fullName), helmv2.UninstallSucceededReason, helmv2.UninstallFailedReason
 	}

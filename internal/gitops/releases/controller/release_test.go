@@ -75,6 +75,14 @@ func TestValuesComeFromManyPlaces(t *testing.T) {
 	w.settingsAre("greeting", "mine")
 	w.settingsAre("secret", "hunter2")
 
+	// A literal one is taken as it is: commas and dots mean nothing.
+	w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "literal"}, Data: map[string]string{"text": "a,b=c.d\\e"}})
+	w.change(hr, func(hr *helmv2.HelmRelease) {
+		hr.Spec.Values = nil
+		hr.Spec.ValuesFrom = append(hr.Spec.ValuesFrom, helmv2.ValuesReference{Kind: "ConfigMap", Name: "literal", ValuesKey: "text", TargetPath: "greeting", Literal: true})
+	})
+	w.settingsAre("greeting", "a,b=c.d\\e")
+
 	// A changed Secret is an upgrade at once.
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "password", Namespace: w.namespace}}
 	w.read(secret)

@@ -31,11 +31,13 @@ var operations = map[decide.Action]wire.Operation{
 // call makes the call of an operation.
 func (a *attempt) call(operation wire.Operation) *wire.Call {
 	obj := a.obj
-	c := &wire.Call{Operation: operation, Values: a.values,
-		Release: wire.Release{Name: obj.GetReleaseName(), Namespace: obj.GetReleaseNamespace(), StorageNamespace: cmp.Or(obj.Status.StorageNamespace, obj.GetStorageNamespace())}}
+	c := &wire.Call{Operation: operation, Values: a.values, Release: releaseAt(placeOf(obj))}
 	o := &c.Options
-	o.MaxHistory, o.VersionSuffix = obj.GetMaxHistory(), shortDigest(a.chart.oci)
+	o.MaxHistory, o.VersionMetadata = obj.GetMaxHistory(), shortDigest(a.chart.oci)
 	o.LegacyWait = obj.GetWaitStrategy() == helmv2.WaitStrategyLegacy
+	if len(obj.Spec.HealthCheckExprs) > 0 {
+		o.HealthChecks, _ = json.Marshal(obj.Spec.HealthCheckExprs) //nolint:errcheck // it was JSON
+	}
 	all := obj.GetTimeout()
 	switch operation {
 	case wire.Install:
@@ -148,7 +150,7 @@ func (a *attempt) sayBegin(ctx context.Context, step decide.Step, timeout time.D
 	case decide.Install, decide.Upgrade:
 		a.obj.Status.LastAttemptedReleaseAction = helmv2.ReleaseAction(step.Action)
 		conditions.Remove(a.obj, helmv2.RemediatedCondition, helmv2.TestSuccessCondition)
-		a.forced = false
+		a.forced, a.tried = false, true
 	case decide.Test, decide.Rollback, decide.Uninstall, decide.Replace:
 	default:
 		return nil
@@ -160,7 +162,7 @@ func (a *attempt) sayBegin(ctx context.Context, step decide.Step, timeout time.D
 // recordStep records the result of a step in the status.
 func (a *attempt) recordStep(step decide.Step, result *wire.Result, took time.Duration) {
 	obj := a.obj
-	fullName := obj.GetReleaseNamespace() + "/" + obj.GetReleaseName()
+	fullName := obj.GetReleaseNamespace() + "/" + placeOf(obj).Name
 	if len(a.stored) > 0 {
 		fullName += fmt.Sprintf(".v%d", a.stored[0].Version)
 	}

@@ -36,7 +36,7 @@ func (r *Reconciler) valuesOf(ctx context.Context, obj *helmv2.HelmRelease) ([]w
 		case !found:
 			return nil, &valuesError{fmt.Sprintf("could not resolve %s chart values reference with key '%s': it does not exist, or has no such key", name, key)}
 		}
-		parts = append(parts, wire.Values{Source: fmt.Sprintf("the key '%s' of %s", key, name), Data: data, TargetPath: ref.TargetPath})
+		parts = append(parts, wire.Values{Source: fmt.Sprintf("the key '%s' of %s", key, name), Data: data, TargetPath: ref.TargetPath, Literal: ref.Literal})
 	}
 	if obj.Spec.Values != nil {
 		parts = append(parts, wire.Values{Source: "spec.values", Data: obj.Spec.Values.Raw})

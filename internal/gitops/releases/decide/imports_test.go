@@ -9,4 +9,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/puretest"
 )
 
-func TestImports(t *testing.T) { puretest.Imports(t, "fmt", "slices", "strings", "time") }
+func TestImports(t *testing.T) {
+	puretest.Imports(t, "crypto/sha256", "encoding/hex", "fmt", "slices", "strings", "time")
+}

@@ -62,6 +62,8 @@ type State struct {
 	History []Known
 	// Wanted is what the release should be.
 	Wanted Wanted
+	// Tried is true if this attempt has installed or upgraded: a failure of it is new.
+	Tried bool
 	// Forced is true if the user requested an upgrade that is not done yet.
 	Forced bool
 	// LastAction is the last install or upgrade; Failures counts those of the inputs of now.
@@ -105,7 +107,8 @@ type Policy struct {
 	Uninstall bool
 	// IgnoreTests is true if failed tests are no failure.
 	IgnoreTests bool
-	// Retry is the pause before another upgrade, without remediation; 0 for remediation.
+	// Retry is the pause after a failure, before an attempt upgrades again without remediation; 0 for
+	// remediation.
 	Retry time.Duration
 }
 
@@ -173,6 +176,9 @@ func latest(s State) (*Version, *Known) {
 
 // absent installs, if the policy allows it.
 func absent(s State) Step {
+	if step, retries := pausing(s, Install, "the install failed"); retries {
+		return step
+	}
 	if n := s.Failures[Install]; n > 0 && s.Policies[Install].exhausted(n) && !s.Forced {
 		return Step{Action: Stop, Message: fmt.Sprintf("Failed to install after %d attempt(s)", n)}
 	}
@@ -181,10 +187,28 @@ func absent(s State) Step {
 
 // outdated upgrades, if the policy allows it.
 func outdated(s State, why string) Step {
+	if step, retries := pausing(s, Upgrade, "the upgrade failed"); retries {
+		return step
+	}
 	if n := s.Failures[Upgrade]; n > 0 && s.Policies[Upgrade].exhausted(n) {
 		return Step{Action: Stop, Message: fmt.Sprintf("Failed to upgrade after %d attempt(s)", n)}
 	}
 	return Step{Action: Upgrade, Message: why}
+}
+
+// pauseOver ends the message of a retry.
+const pauseOver = ", and its pause is over"
+
+// pausing retries an action that failed before a version was stored, if its policy pauses after failures.
+func pausing(s State, action Action, why string) (Step, bool) {
+	policy := s.Policies[action]
+	switch {
+	case policy.Retry <= 0 || s.Failures[action] == 0:
+		return Step{}, false
+	case s.Tried:
+		return Step{Action: Pause, After: policy.Retry, Message: why}, true
+	}
+	return Step{Action: action, Message: why + pauseOver}, true
 }
 
 func differs(is, wanted Wanted) string {
@@ -206,8 +230,10 @@ func failed(s State, why string) Step {
 	// An input has changed, or we do not know what failed.
 	case n == 0 || s.LastAction == "":
 		return Step{Action: Upgrade, Message: why + ", with other inputs"}
-	case policy.Retry > 0:
+	case policy.Retry > 0 && s.Tried:
 		return Step{Action: Pause, After: policy.Retry, Message: why}
+	case policy.Retry > 0:
+		return Step{Action: Upgrade, Message: why + pauseOver}
 	case policy.exhausted(n) && !policy.RemediateLast:
 		return Step{Action: Stop, Message: fmt.Sprintf("Failed to %s after %d attempt(s)", s.LastAction, n)}
 	case s.LastAction == Install || policy.Uninstall:

@@ -78,7 +78,13 @@ func TestNext(t *testing.T) {
 		"a failed upgrade with retries: roll back":             {upgraded(StatusFailed, Policy{Retries: 1, RemediateLast: true}, 1), Rollback, 1},
 		"the last retry failed: roll back":                     {upgraded(StatusFailed, Policy{Retries: 1, RemediateLast: true}, 2), Rollback, 1},
 		"a failed upgrade by policy: uninstall":                {upgraded(StatusFailed, Policy{Retries: 1, RemediateLast: true, Uninstall: true}, 1), Uninstall, 0},
-		"a failed upgrade with a pause: pause":                 {upgraded(StatusFailed, Policy{Retry: time.Minute}, 1), Pause, 0},
+		"a failed upgrade with a pause: pause":                 {tried(upgraded(StatusFailed, Policy{Retry: time.Minute}, 1)), Pause, 0},
+		"a failed upgrade whose pause is over: upgrade":        {upgraded(StatusFailed, Policy{Retry: time.Minute}, 1), Upgrade, 0},
+		"an install that stored nothing, with a pause: pause":  {tried(nothing(Policy{Retry: time.Minute})), Pause, 0},
+		"nothing was stored and the pause is over: install":    {nothing(Policy{Retry: time.Minute}), Install, 0},
+		"an upgrade that stored nothing, with a pause: pause":  {tried(outdatedAgain(Policy{Retry: time.Minute})), Pause, 0},
+		"it stored nothing and the pause is over: upgrade":     {outdatedAgain(Policy{Retry: time.Minute}), Upgrade, 0},
+		"an upgrade that stored nothing: stop":                 {outdatedAgain(Policy{}), Stop, 0},
 		"the version before is not stored any more: upgrade":   {without(upgraded(StatusFailed, Policy{Retries: 1, RemediateLast: true}, 1)), Upgrade, 0},
 		"it is not stored and there are no more retries: stop": {without(upgraded(StatusFailed, Policy{Retries: 1, RemediateLast: true}, 2)), Stop, 0},
 		"rolled back after the last retry: stop":               {rolledBack(2), Stop, 0},
@@ -90,6 +96,23 @@ func TestNext(t *testing.T) {
 			}
 		})
 	}
+}
+
+func tried(s State) State {
+	s.Tried = true
+	return s
+}
+
+// nothing is a release whose install failed before a version was stored.
+func nothing(policy Policy) State {
+	return State{Wanted: wanted, LastAction: Install, Failures: map[Action]int64{Install: 1}, Policies: map[Action]Policy{Install: policy}}
+}
+
+// outdatedAgain is a release whose upgrade failed before a version was stored.
+func outdatedAgain(policy Policy) State {
+	return installed(func(s *State) {
+		s.Wanted.ChartVersion, s.LastAction, s.Failures[Upgrade], s.Policies[Upgrade] = "2.0.0", Upgrade, 1, policy
+	})
 }
 
 // without has lost the version before the last one.

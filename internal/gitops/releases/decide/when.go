@@ -81,6 +81,8 @@ type Last struct {
 	Known bool
 	Key   string
 	Ended time.Time
+	// Removal is true if it was to uninstall a deleted object.
+	Removal bool
 	// Failed is true if the release is not what it should be; Final if only a change may help.
 	Failed, Final bool
 	// RetryAfter is a delay that the spec gives for failures; 0 for the usual.
@@ -131,7 +133,7 @@ func When(f Facts) Decision {
 
 // whenDeleting lets a failed uninstall rest, as any failed attempt.
 func whenDeleting(f Facts) Decision {
-	if next := f.Last.Ended.Add(f.Retry); f.Last.Known && f.Last.Failed && f.Now.Before(next) {
+	if next := f.Last.Ended.Add(f.Retry); f.Last.Known && f.Last.Removal && f.Last.Failed && f.Now.Before(next) {
 		return Decision{Verb: Nothing, Message: "the uninstall failed", NextCheck: next}
 	}
 	return Decision{Verb: Delete}

@@ -107,11 +107,13 @@ type Options struct {
 	// Propagation is that of deletions.
 	Propagation string `json:",omitempty"`
 	MaxHistory  int    `json:",omitempty"`
-	// VersionSuffix is appended to the chart's version.
-	VersionSuffix string `json:",omitempty"`
+	// VersionMetadata is added to the chart's version, after a "+".
+	VersionMetadata string `json:",omitempty"`
 	// PostRenderers are spec.postRenderers, as JSON; Strategy is spec.postRenderStrategy.
 	PostRenderers json.RawMessage `json:",omitempty"`
 	Strategy      string          `json:",omitempty"`
+	// HealthChecks are spec.healthCheckExprs, as JSON.
+	HealthChecks json.RawMessage `json:",omitempty"`
 	// Labels and Annotations are for all objects. Origin are Flux's labels.
 	Labels      map[string]string `json:",omitempty"`
 	Annotations map[string]string `json:",omitempty"`

@@ -69,6 +69,7 @@ func open(c forge.Config, d dialect) (forge.Forge, error) {
 		f.limits.Annotations = true
 		client.Authorize = f.app.authorize
 	default:
+		f.self = c.Credentials.User
 		client.Authorize = func(_ context.Context, r *http.Request) error {
 			if c.Credentials.Token != "" {
 				r.Header.Set("Authorization", "Bearer "+string(c.Credentials.Token))

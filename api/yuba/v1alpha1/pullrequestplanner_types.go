@@ -1,0 +1,363 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PullRequestPlannerKind is the name of the kind.
+const PullRequestPlannerKind = "PullRequestPlanner"
+
+// PullRequestPlanner plans what pull requests would do to the stacks that follow their repository, and
+// shows it where the code is reviewed: as a commit status and one comment. The plans cannot be applied.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:shortName=prplanner
+// +kubebuilder:storageversion
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Open",type="integer",JSONPath=".status.open",description="How many pull requests are open."
+// +kubebuilder:printcolumn:name="Planning",type="integer",JSONPath=".status.planning",description="How many of them have plans that have not ended."
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since it was created."
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the pull requests are known."
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="The message of the condition Ready."
+type PullRequestPlanner struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Which pull requests to plan, and how to reach them.
+	Spec PullRequestPlannerSpec `json:"spec"`
+
+	// The observed pull requests. The server writes it.
+	// +optional
+	Status PullRequestPlannerStatus `json:"status,omitempty,omitzero"`
+}
+
+// PullRequestPlannerSpec is the desired state of a planner.
+type PullRequestPlannerSpec struct {
+	// How often to ask the forge for its pull requests. With webhooks the forge is asked hourly at most,
+	// in case one was lost.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +kubebuilder:default:="1m"
+	// +optional
+	Interval metav1.Duration `json:"interval,omitempty"`
+
+	// Whether to stop planning. Comments and statuses stay as they are.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// The GitRepositories of this namespace whose pull requests to plan. The default is all of those that
+	// sourceSelector selects.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=set
+	// +optional
+	Sources []string `json:"sources,omitempty"`
+
+	// The labels of the GitRepositories, if they are not named. The default is all of the namespace.
+	// +optional
+	SourceSelector *metav1.LabelSelector `json:"sourceSelector,omitempty"`
+
+	// The stacks to plan, by their labels. The default is all that follow one of the GitRepositories.
+	// +optional
+	StackSelector *metav1.LabelSelector `json:"stackSelector,omitempty"`
+
+	// The stacks to plan, by name, and with them the GitRepositories that they follow instead of the sources
+	// above. An entry without a name means all stacks of its namespace. Stacks of other namespaces need a
+	// server that allows references across namespaces.
+	// +kubebuilder:validation:MaxItems=200
+	// +listType=atomic
+	// +optional
+	Stacks []PullRequestStackReference `json:"stacks,omitempty"`
+
+	// How to reach the server that hosts the repositories and their pull requests.
+	Forge PullRequestForge `json:"forge"`
+
+	// Which pull requests to plan.
+	// +optional
+	Rules PullRequestRules `json:"rules,omitempty,omitzero"`
+
+	// What plans of a pull request's code may start. "Refuse" plans nothing that would start programs named in
+	// the code: external data sources, provisioners, credential helpers of providers. "Allow" plans it all the same, with the
+	// stacks' credentials.
+	// +kubebuilder:validation:Enum=Refuse;Allow
+	// +kubebuilder:default:=Refuse
+	// +optional
+	Programs string `json:"programs,omitempty"`
+
+	// What to show at the forge.
+	// +optional
+	Feedback PullRequestFeedback `json:"feedback,omitempty,omitzero"`
+
+	// What happens to the plans of a merged pull request.
+	// +optional
+	Merge PullRequestMerge `json:"merge,omitempty,omitzero"`
+
+	// The webhooks of the forge. Without, it is asked at each interval.
+	// +optional
+	Webhook *PullRequestWebhook `json:"webhook,omitempty"`
+}
+
+// PullRequestStackReference names a stack, or all stacks of a namespace.
+type PullRequestStackReference struct {
+	// The namespace. The default is that of the planner.
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// The name of the stack. The default is all stacks of the namespace.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	Name string `json:"name,omitempty"`
+}
+
+// AnnotationPlanPullRequest names a pull request, SOURCE#NUMBER or NUMBER, whose plans are made again when a
+// reconciliation is requested.
+const AnnotationPlanPullRequest = "yuba.dev/plan-pull-request"
+
+// The values of spec.programs.
+const (
+	ProgramsRefuse = "Refuse"
+	ProgramsAllow  = "Allow"
+)
+
+// PullRequestForge says how to reach a forge.
+type PullRequestForge struct {
+	// The kind of server. Forgejo has the interface of Gitea. The default is found out by the address of the repository, for
+	// github.com, gitlab.com, bitbucket.org, dev.azure.com, gitea.com and codeberg.org.
+	// +kubebuilder:validation:Enum=gitea;github;gitlab;bitbucket;bitbucketserver;azuredevops
+	// +optional
+	Type string `json:"type,omitempty"`
+
+	// The address of the server's API, if it is not the usual one at the host of the repository.
+	// +kubebuilder:validation:Pattern=`^https?://.+$`
+	// +kubebuilder:validation:MaxLength=2048
+	// +optional
+	Address string `json:"address,omitempty"`
+
+	// The Secret with the credentials: token, and username where the forge wants one; or those of a
+	// GitHub App: githubAppID, githubAppInstallationID and githubAppPrivateKey.
+	SecretRef meta.LocalObjectReference `json:"secretRef"`
+
+	// The Secret with the certificate authority of the server, in ca.crt.
+	// +optional
+	CertSecretRef *meta.LocalObjectReference `json:"certSecretRef,omitempty"`
+}
+
+// PullRequestRules say which pull requests are planned.
+type PullRequestRules struct {
+	// The branches that pull requests are to be merged into, as patterns such as release-*. The default is
+	// the branch of the GitRepository, or else the default branch of the repository.
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=set
+	// +optional
+	Branches []string `json:"branches,omitempty"`
+
+	// The labels that a pull request must have, all of them.
+	// +kubebuilder:validation:MaxItems=20
+	// +listType=set
+	// +optional
+	Labels []string `json:"labels,omitempty"`
+
+	// What happens to pull requests from forks. "Member" waits until somebody who may write to the
+	// repository says "/yuba plan" for the present commit; "Never" does not plan them.
+	// +kubebuilder:validation:Enum=Member;Never
+	// +kubebuilder:default:=Member
+	// +optional
+	Forks string `json:"forks,omitempty"`
+
+	// Whether to leave out drafts.
+	// +optional
+	IgnoreDrafts bool `json:"ignoreDrafts,omitempty"`
+}
+
+// The values of spec.rules.forks.
+const (
+	ForksMember = "Member"
+	ForksNever  = "Never"
+)
+
+// PullRequestFeedback says what is shown at the forge.
+type PullRequestFeedback struct {
+	// The name of the commit status. Planners of one repository need different names.
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9 ._/-]*$`
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:default:=yuba
+	// +optional
+	Status string `json:"status,omitempty"`
+
+	// The name of the environment in the title of the comment, such as production.
+	// +kubebuilder:validation:MaxLength=100
+	// +optional
+	Environment string `json:"environment,omitempty"`
+
+	// Whether to write no comment, only the status.
+	// +optional
+	NoComment bool `json:"noComment,omitempty"`
+
+	// The address of Yuba's web page, for links.
+	// +kubebuilder:validation:Pattern=`^https?://.+$`
+	// +kubebuilder:validation:MaxLength=2048
+	// +optional
+	PageURL string `json:"pageURL,omitempty"`
+}
+
+// PullRequestMerge says what happens after a merge.
+type PullRequestMerge struct {
+	// Whether the review of a pull request approves the plans of its merge commit: those with exactly the changes that
+	// were shown. Others wait, and the pull request is told.
+	// +optional
+	ApproveReviewed bool `json:"approveReviewed,omitempty"`
+}
+
+// PullRequestWebhook are the webhooks of a forge.
+type PullRequestWebhook struct {
+	// The Secret with the secret of the webhook, in token. The forge signs with it, or sends it.
+	SecretRef meta.LocalObjectReference `json:"secretRef"`
+}
+
+// PullRequestPlannerStatus is the observed state of a planner.
+type PullRequestPlannerStatus struct {
+	meta.ReconcileRequestStatus `json:",inline"`
+
+	// The generation of the object that the status describes.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// The path for the webhooks of the forge, below the address of Yuba's webhooks.
+	// +optional
+	WebhookPath string `json:"webhookPath,omitempty"`
+
+	// How many pull requests are open.
+	// +optional
+	Open int32 `json:"open,omitempty"`
+
+	// How many of them have plans that have not ended.
+	// +optional
+	Planning int32 `json:"planning,omitempty"`
+
+	// The pull requests, the newest first, as far as there is room.
+	// +kubebuilder:validation:MaxItems=100
+	// +listType=atomic
+	// +optional
+	PullRequests []PullRequestStatus `json:"pullRequests,omitempty"`
+
+	// The conditions Ready, Reconciling and Stalled.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// PullRequestStatus is what is known of a pull request.
+type PullRequestStatus struct {
+	// The GitRepository, NAMESPACE/NAME if it is in another namespace.
+	Source string `json:"source"`
+	// The number of the pull request.
+	Number int32 `json:"number"`
+	// The title, shortened.
+	// +optional
+	Title string `json:"title,omitempty"`
+	// The page at the forge.
+	// +optional
+	URL string `json:"url,omitempty"`
+	// Who opened it.
+	// +optional
+	Author string `json:"author,omitempty"`
+	// The commit that the plans are of.
+	// +optional
+	Head string `json:"head,omitempty"`
+	// How far the plans are.
+	State PullRequestState `json:"state"`
+	// Why, if that needs a word.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// The sum of all plans.
+	// +optional
+	Counts PullRequestCounts `json:"counts,omitempty,omitzero"`
+	// The stacks that the pull request changes.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=500
+	// +optional
+	Stacks []PullRequestStack `json:"stacks,omitempty"`
+	// How many more stacks there are than the list has.
+	// +optional
+	MoreStacks int32 `json:"moreStacks,omitempty"`
+}
+
+// PullRequestState is how far the plans of a pull request are.
+// +kubebuilder:validation:Enum=Waiting;Planning;Planned;Failed;Held;Merged;Applied
+type PullRequestState string
+
+// The states of pull requests.
+const (
+	PullRequestWaiting  PullRequestState = "Waiting"
+	PullRequestPlanning PullRequestState = "Planning"
+	PullRequestPlanned  PullRequestState = "Planned"
+	PullRequestFailed   PullRequestState = "Failed"
+	// PullRequestHeld: a member must say something first.
+	PullRequestHeld   PullRequestState = "Held"
+	PullRequestMerged PullRequestState = "Merged"
+	// PullRequestApplied: all stacks have applied the merge commit, or had nothing to change.
+	PullRequestApplied PullRequestState = "Applied"
+)
+
+// PullRequestCounts are numbers of resources.
+type PullRequestCounts struct {
+	// How many are created.
+	// +optional
+	Add int32 `json:"add,omitempty"`
+	// How many are changed in place.
+	// +optional
+	Change int32 `json:"change,omitempty"`
+	// How many are destroyed or replaced.
+	// +optional
+	Destroy int32 `json:"destroy,omitempty"`
+}
+
+// PullRequestStack is a stack that a pull request changes.
+type PullRequestStack struct {
+	// The name, NAMESPACE/NAME.
+	Name string `json:"name"`
+	// How far its plan is.
+	State PullRequestState `json:"state"`
+	// Why there is no plan.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// What the plan does.
+	// +optional
+	Counts PullRequestCounts `json:"counts,omitempty,omitzero"`
+	// The digest of the changes. Plans with the same effect have the same.
+	// +optional
+	Changes string `json:"changes,omitempty"`
+}
+
+// PullRequestPlannerList is a list of planners.
+//
+// +kubebuilder:object:root=true
+type PullRequestPlannerList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []PullRequestPlanner `json:"items"`
+}
+
+// GetConditions returns the conditions.
+func (p *PullRequestPlanner) GetConditions() []metav1.Condition { return p.Status.Conditions }
+
+// SetConditions sets the conditions.
+func (p *PullRequestPlanner) SetConditions(c []metav1.Condition) { p.Status.Conditions = c }
+
+// Reasons of the conditions of planners.
+const (
+	// ReasonForgeFailed: the forge cannot be asked.
+	ReasonForgeFailed = "ForgeFailed"
+	// ReasonCredentials: the Secret, or what is in it, is missing or wrong.
+	ReasonCredentials = "InvalidCredentials" //nolint:gosec // a reason
+	// ReasonNoSources: there is no GitRepository to follow.
+	ReasonNoSources = "SourcesNotFound"
+	// ReasonPlanned is the reason of the event for the plans of a pull request.
+	ReasonPlanned = "PullRequestPlanned"
+	// ReasonMergeApproved is the reason of the event for a plan that a review has approved.
+	ReasonMergeApproved = "MergeApproved"
+)

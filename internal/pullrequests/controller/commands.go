@@ -1,0 +1,192 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/pullrequests/command"
+	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
+)
+
+// maxDone limits the handled comments that are remembered: those of the newest second matter.
+const maxDone = 200
+
+// obey reads new comments, and does what their commands say.
+func (r *Reconciler) obey(ctx context.Context, m *memory, l *link, p *pull) error {
+	if !p.listen || p.Now.State != forge.Open {
+		return nil
+	}
+	comments, err := l.forge.Comments(ctx, p.Now.Number, p.Read)
+	if err != nil {
+		return err
+	}
+	var answers []string
+	for _, c := range comments {
+		if c.Mine || slices.Contains(p.Done, c.ID) {
+			continue
+		}
+		commands, wrong := command.Parse(c.Text)
+		if len(commands)+len(wrong) > 0 {
+			said, err := r.command(ctx, l, p, c, commands, wrong)
+			if err != nil {
+				return err
+			}
+			answers = append(answers, said...)
+		}
+		p.Done = append(p.Done, c.ID)
+		// An edited comment is a new one only for those who read it again: it was handled.
+		if at := c.Created; at.After(p.Read) {
+			p.Read = at
+		}
+	}
+	p.Done = p.Done[max(len(p.Done)-maxDone, 0):]
+	p.listen = false
+	if len(answers) == 0 {
+		return nil
+	}
+	return r.answer(ctx, m, l, p, answers)
+}
+
+// command does what one comment says, and returns the answers.
+func (r *Reconciler) command(ctx context.Context, l *link, p *pull, c forge.Comment, commands []command.Command, wrong []command.Problem) ([]string, error) {
+	var answers []string
+	for _, w := range wrong {
+		answers = append(answers, fmt.Sprintf("`%s`: %s", w.Word, w.Reason))
+	}
+	right := forge.None
+	if len(commands) > 0 {
+		var err error
+		var unsupported *forge.UnsupportedError
+		if right, err = l.forge.Right(ctx, c.Author); errors.As(err, &unsupported) {
+			return []string{"This forge does not say who may write to the repository, so that commands are not accepted here."}, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	good := len(wrong) == 0
+	for _, cmd := range commands {
+		answer, ok := "", false
+		if right < cmd.Verb.Right() {
+			answer = fmt.Sprintf("`/yuba %s` needs the right to %s in this repository.", cmd.Verb, cmd.Verb.Right())
+		} else {
+			answer, ok = p.command(c.Author, cmd)
+		}
+		if answer != "" {
+			answers = append(answers, answer)
+		}
+		good = good && ok
+		r.Log.Info("command in a pull request", "source", p.Source, "pullRequest", p.Now.Number, "command", string(cmd.Verb), "by", c.Author.Name, "right", right.String(), "done", ok)
+	}
+	if l.forge.Limits().Reactions {
+		reaction := forge.Seen
+		if !good {
+			reaction = forge.Bad
+		}
+		if err := l.forge.React(ctx, p.Now.Number, c.ID, reaction); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// command does one command of somebody who may use it. The answer is Markdown without foreign text.
+func (p *pull) command(by forge.User, c command.Command) (answer string, ok bool) {
+	switch c.Verb {
+	case command.Help:
+		return command.HelpText(), true
+	case command.Plan:
+		return p.planNow(c)
+	case command.Replan:
+		if unknown := p.replan(c.Stacks); len(unknown) > 0 {
+			return notChanged(unknown), false
+		}
+		return p.planNow(command.Command{})
+	case command.Approve:
+		return p.approve(by, c)
+	}
+	return fmt.Sprintf("`/yuba %s` is not allowed here: plans are applied after the merge. Use the command `yuba %s` on the server.", c.Verb, c.Verb), false
+}
+
+// planNow plans what has no plan. It allows the head of a fork that the comment shows: what was
+// pushed since, nobody has seen.
+func (p *pull) planNow(c command.Command) (string, bool) {
+	if p.Now.Fork && p.Allowed != p.Now.Head.Commit {
+		if p.Shown != p.Now.Head.Commit {
+			return "The commit has changed meanwhile. Look at the present one, and repeat the command.", false
+		}
+		p.Allowed = p.Shown
+	}
+	var unknown []string
+	for _, name := range c.Stacks {
+		if p.find(name) == nil {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 && p.Found {
+		return notChanged(unknown), false
+	}
+	for _, s := range p.Stacks {
+		wanted := len(c.Stacks) == 0 || slices.ContainsFunc(c.Stacks, s.is)
+		if wanted && s.State == comment.Failed && s.cancel == nil {
+			s.again()
+		}
+	}
+	return "", true
+}
+
+// approve takes the approval of the plans shown.
+func (p *pull) approve(by forge.User, c command.Command) (string, bool) {
+	waiting, running := p.numbers()
+	switch {
+	case by.Name == p.Now.Author.Name:
+		return "The author of a pull request cannot approve it.", false
+	case p.Head == "" || p.Head != p.Now.Head.Commit || !p.Found || waiting+running > 0:
+		return "The plans have not ended. Look at them first, and repeat the command.", false
+	case c.Commit != "" && !strings.HasPrefix(p.Head, c.Commit):
+		return "The plans are of another commit. Look at them, and repeat the command.", false
+	case len(c.Stacks) > 0:
+		return "The approval is of all plans of the pull request: leave the names out.", false
+	}
+	if !slices.Contains(p.Approvers, by.Name) {
+		p.Approvers = append(p.Approvers, by.Name)
+	}
+	return "", true
+}
+
+func notChanged(names []string) string {
+	return "This pull request does not change `" + strings.Join(names, "`, `") + "`."
+}
+
+// find finds a stack by its name, with or without a namespace.
+func (p *pull) find(name string) *stack {
+	for _, s := range p.Stacks {
+		if s.is(name) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (s *stack) is(name string) bool {
+	return s.Name == name || !strings.Contains(name, "/") && strings.HasSuffix(s.Name, "/"+name)
+}
+
+// answer writes the answers to the newest commands: a comment beside the one with the plans.
+func (r *Reconciler) answer(ctx context.Context, m *memory, l *link, p *pull, answers []string) error {
+	marker := comment.Mark(markerOf(m) + ":answers")
+	text := strings.Join(answers, "\n\n") + "\n"
+	if l.forge.Limits().Hidden {
+		text += "\n<!-- " + marker + " -->\n"
+	} else {
+		text += "\n`" + marker + "`\n"
+	}
+	_, err := l.forge.SetComment(ctx, p.Now.Number, marker, text)
+	return err
+}

@@ -1,0 +1,233 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
+	"github.com/yuba-dev/yuba/internal/pullrequests/discover"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
+)
+
+// maxNamed limits the places that a reason names.
+const maxNamed = 5
+
+// discover finds the stacks that the present head changes, and begins it anew. A failure is shown, and tried again.
+func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner, l *link, p *pull) error {
+	head := p.Now.Head.Commit
+	if p.Head != head {
+		p.clear()
+	}
+	p.Head, p.Held, p.Left, p.Problems = head, "", "", nil
+	if err := r.begun(ctx, o, l, p); err != nil {
+		return err
+	}
+	stacks, err := r.following(ctx, o, l.source)
+	if err != nil {
+		return err
+	}
+	base, err := r.Sources.Base(ctx, l.source)
+	if err == nil {
+		err = r.hold(ctx, l, p)
+	}
+	var moved *MovedError
+	switch {
+	case errors.As(err, &moved):
+		return err
+	case err != nil:
+		r.postpone(p, "the commit cannot be planned", err)
+		return nil
+	}
+	changes, err := l.forge.ChangedFiles(ctx, p.Now.Number, l.forge.Limits().Files)
+	if err != nil {
+		return err
+	}
+	f := finding{before: base.Tree, after: p.source.Tree, head: p.source.Tree, planner: o, now: p.Now}
+	if !changes.Incomplete {
+		f.changed = append([]string{}, namesOf(changes.Files)...)
+		f.after = discover.Merged(base.Tree, p.source.Tree, f.changed)
+	}
+	p.Stacks = f.programs(stacks)
+	if err := r.manifests(ctx, l, p, &f, base); err != nil {
+		r.postpone(p, "the manifests cannot be built", err)
+		return nil
+	}
+	p.Found = true
+	if waiting, _ := p.numbers(); waiting == 0 {
+		p.release()
+	}
+	return nil
+}
+
+// postpone shows a failure, and tries again later.
+func (r *Reconciler) postpone(p *pull, summary string, err error) {
+	p.problem(summary, err.Error())
+	p.retry = r.now().Add(pause(&p.failures))
+}
+
+// finding is what stacks are found in.
+type finding struct {
+	planner *yubav1.PullRequestPlanner
+	now     forge.PullRequest
+	// after is the base with the changed files of the head. changed is nil if not all are known.
+	before, after, head discover.Tree
+	changed             []string
+}
+
+// programs finds the stacks whose program changes.
+func (f *finding) programs(stacks []infrav1.Terraform) (out []*stack) {
+	found := make([]discover.Stack, 0, len(stacks))
+	for i := range stacks {
+		found = append(found, readBy(&stacks[i]))
+	}
+	for _, a := range discover.Stacks(f.before, f.after, found) {
+		at := slices.IndexFunc(found, func(s discover.Stack) bool { return s.Name == a.Name })
+		out = append(out, f.admit(found[at], a.Missing))
+	}
+	return out
+}
+
+// namesOf are all paths of changed files, before and after.
+func namesOf(files []forge.File) (names []string) {
+	for _, f := range files {
+		names = append(names, f.Path)
+		if f.Before != "" {
+			names = append(names, f.Before)
+		}
+	}
+	return names
+}
+
+// admit decides whether a stack may be planned with the code of a head.
+func (f *finding) admit(s discover.Stack, missing bool) *stack {
+	out := &stack{Name: s.Name, Path: s.Path, State: comment.Waiting}
+	hold := func(why string, places []string) *stack {
+		more := ""
+		if n := len(places) - maxNamed; n > 0 {
+			places, more = places[:maxNamed], fmt.Sprintf(" and %d more", n)
+		}
+		out.State, out.Reason = comment.Held, why+": "+strings.Join(places, "; ")+more
+		return out
+	}
+	if missing {
+		out.State, out.Reason = comment.Failed, "the directory "+s.Path+" is removed, but the stack remains. Remove its manifest, too, or set spec.destroy first"
+		return out
+	}
+	if f.planner.Spec.Programs == yubav1.ProgramsAllow {
+		return out
+	}
+	if places := discover.Programs(f.head, s); len(places) > 0 {
+		return hold("it is not planned, as its code names programs that could read credentials (spec.programs of the PullRequestPlanner is Refuse)", places)
+	}
+	if !f.now.Fork {
+		return out
+	}
+	if places := discover.Strangers(f.before, f.head, s); len(places) > 0 {
+		return hold("it is not planned, as the fork adds code of others (spec.programs of the PullRequestPlanner is Refuse)", places)
+	}
+	return out
+}
+
+// following lists the stacks that follow a GitRepository, in the order of their names.
+func (r *Reconciler) following(ctx context.Context, o *yubav1.PullRequestPlanner, source *sourcev1.GitRepository) ([]infrav1.Terraform, error) {
+	selector := labels.Everything()
+	if o.Spec.StackSelector != nil {
+		var err error
+		if selector, err = metav1.LabelSelectorAsSelector(o.Spec.StackSelector); err != nil {
+			return nil, &configError{yubav1.ReasonNoSources, "spec.stackSelector cannot be used: " + err.Error()}
+		}
+	}
+	options := []client.ListOption{client.MatchingLabelsSelector{Selector: selector}}
+	if !r.AllowCrossNamespace {
+		options = append(options, client.InNamespace(source.Namespace))
+	}
+	var list infrav1.TerraformList
+	if err := r.Client.List(ctx, &list, options...); err != nil {
+		return nil, fmt.Errorf("list the stacks: %w", err)
+	}
+	list.Items = slices.DeleteFunc(list.Items, func(t infrav1.Terraform) bool { return !follows(&t, source) || !named(o, &t) })
+	slices.SortFunc(list.Items, func(a, b infrav1.Terraform) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return list.Items, nil
+}
+
+// labelBranchPlanner is on the copies that tofu-controller's branch planner makes of stacks.
+const labelBranchPlanner = "infra.weave.works/branch-planner"
+
+// named reports whether the planner is for a stack.
+func named(o *yubav1.PullRequestPlanner, t *infrav1.Terraform) bool {
+	return len(o.Spec.Stacks) == 0 || slices.ContainsFunc(o.Spec.Stacks, func(ref yubav1.PullRequestStackReference) bool {
+		return cmp.Or(ref.Namespace, o.Namespace) == t.Namespace && (ref.Name == "" || ref.Name == t.Name)
+	})
+}
+
+// followed lists the GitRepositories of the stacks that a planner names.
+func (r *Reconciler) followed(ctx context.Context, o *yubav1.PullRequestPlanner) (out []*sourcev1.GitRepository, err error) {
+	known := map[types.NamespacedName]bool{}
+	namespaces := map[string]bool{}
+	for _, ref := range o.Spec.Stacks {
+		namespaces[cmp.Or(ref.Namespace, o.Namespace)] = true
+	}
+	var problem error
+	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
+		if namespace != o.Namespace && !r.AllowCrossNamespace {
+			problem = &configError{yubav1.ReasonNoSources, "spec.stacks names the namespace " + namespace + ", but this server allows no references across namespaces (--allow-cross-namespace)"}
+			continue
+		}
+		var list infrav1.TerraformList
+		if err := r.Client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+			return nil, fmt.Errorf("list the stacks of %s: %w", namespace, err)
+		}
+		for i := range list.Items {
+			t := &list.Items[i]
+			ref := t.Spec.SourceRef
+			if !named(o, t) || ref == nil || ref.Kind != sourcev1.GitRepositoryKind {
+				continue
+			}
+			name := types.NamespacedName{Namespace: t.SourceNamespace(), Name: ref.Name}
+			if known[name] || name.Namespace != t.Namespace && !r.AllowCrossNamespace {
+				continue
+			}
+			known[name] = true
+			s := &sourcev1.GitRepository{}
+			if err := r.Client.Get(ctx, name, s); client.IgnoreNotFound(err) != nil {
+				return nil, fmt.Errorf("read GitRepository %s: %w", name, err)
+			} else if err == nil {
+				out = append(out, s)
+			}
+		}
+	}
+	if len(out) == 0 && problem == nil {
+		problem = &configError{yubav1.ReasonNoSources, "no stack that spec.stacks names follows a GitRepository"}
+	}
+	return out, problem
+}
+
+// follows reports whether a stack's program is in a GitRepository.
+func follows(t *infrav1.Terraform, source *sourcev1.GitRepository) bool {
+	_, inline := t.InlineProgram()
+	ref := t.Spec.SourceRef
+	return t.Labels[labelBranchPlanner] == "" && !inline && ref != nil && ref.Kind == sourcev1.GitRepositoryKind && ref.Name == source.Name && t.SourceNamespace() == source.Namespace && t.DeletionTimestamp.IsZero() && !t.Spec.Suspend
+}
+
+// readBy says which part of a source a stack reads.
+func readBy(t *infrav1.Terraform) discover.Stack {
+	return discover.Stack{Name: t.Namespace + "/" + t.Name, Path: t.Spec.Path, Values: t.Spec.TfVarsFiles}
+}

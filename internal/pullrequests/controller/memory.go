@@ -1,0 +1,279 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
+	"github.com/yuba-dev/yuba/internal/pullrequests/hook"
+)
+
+// memories are what is known of all planners.
+type memories struct {
+	mu    sync.Mutex
+	known map[types.NamespacedName]*memory
+}
+
+// memory is what is known of one planner. Only its passes use it, except for what the lock guards.
+type memory struct {
+	name types.NamespacedName
+	uid  string
+	// links are the connections by the name of the GitRepository.
+	links map[string]*link
+	pulls map[pullKey]*pull
+	// polled is when all pull requests were asked for. hooked is when the last hook came.
+	polled, hooked time.Time
+	// handled is the last request of a person that was handled.
+	handled string
+	// wants is when the next pass should be, the zero time for never.
+	wants time.Time
+
+	mu    sync.Mutex
+	hooks []hook.Event
+	ended []ended
+	// hookPath and hookSecrets are those of its webhooks.
+	hookPath   string
+	hookSecret forge.Secret
+	hookKinds  []forge.Kind
+	// merged are the stacks of merged pull requests that are not applied yet.
+	merged map[string]bool
+}
+
+type pullKey struct {
+	source string
+	number int
+}
+
+// pull is what is known of a pull request. Its exported fields are stored.
+type pull struct {
+	Source string
+	Now    forge.PullRequest
+	// Head is the commit that the stacks are of. Found is true once they are known.
+	Head  string
+	Found bool
+	// Shown is the head that the comment shows, Allowed the one of a fork that a member has allowed.
+	Shown, Allowed string
+	// Left is why it is not planned, Held who must act first.
+	Left, Held string
+	Stacks     []*stack
+	Problems   []comment.Problem
+	// Commented and Status are digests of what the forge has. StatusOf is the commit of the status.
+	Commented, Status, StatusOf string
+	// Read is the time of the newest comment that was read, Done are the comments that were handled.
+	Read time.Time
+	Done []string
+	// Approvers have approved Head with a command.
+	Approvers []string
+	// Merged is set once it is merged.
+	Merged *merged
+
+	// listen says that there may be new comments, stale that the pull request must be asked for.
+	listen, stale bool
+	// source is the tree of Head while there are plans of it.
+	source *heldSource
+	// retry is when to try again after a failure, shown when the forge was last told.
+	retry, told time.Time
+	failures    int
+	// stored is the stored record.
+	stored []byte
+}
+
+// stack is a stack that a pull request changes.
+type stack struct {
+	Name string
+	// Path is the directory of its root module.
+	Path     string
+	State    comment.State
+	Fate     comment.Fate `json:",omitempty"`
+	Reason   string       `json:",omitempty"`
+	Counts   comment.Counts
+	Outputs  int               `json:",omitempty"`
+	Digest   string            `json:",omitempty"`
+	Text     string            `json:",omitempty"`
+	Verdicts []comment.Verdict `json:",omitempty"`
+	Problems []comment.Problem `json:",omitempty"`
+	// Fields are the changed ones of its manifest. Manifest is what it would be; empty if it stays.
+	// Elsewhere says that its program is not in the repository.
+	Fields    []comment.Field `json:",omitempty"`
+	Manifest  []byte          `json:",omitempty"`
+	Elsewhere bool            `json:",omitempty"`
+
+	cancel func()
+}
+
+// merged is a merge.
+type merged struct {
+	At     time.Time
+	Commit string
+	// Approvers and Objections are those of the planned head.
+	Approvers, Objections []string
+}
+
+// ended is a plan that has ended.
+type ended struct {
+	key   pullKey
+	stack *stack
+	plan  Plan
+	err   error
+}
+
+func (m *memories) get(name types.NamespacedName, uid string) *memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if one := m.known[name]; one != nil && one.uid == uid {
+		return one
+	}
+	return nil
+}
+
+func (m *memories) add(one *memory) (former *memory) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		m.known = map[types.NamespacedName]*memory{}
+	}
+	former = m.known[one.name]
+	m.known[one.name] = one
+	return former
+}
+
+func (m *memories) drop(name types.NamespacedName) *memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	one := m.known[name]
+	delete(m.known, name)
+	return one
+}
+
+func (m *memories) all() []*memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]*memory, 0, len(m.known))
+	for _, one := range m.known {
+		out = append(out, one)
+	}
+	return out
+}
+
+// awaiting are the planners that wait for a stack.
+func (m *memories) awaiting(stack string) (names []types.NamespacedName) {
+	for _, one := range m.all() {
+		one.mu.Lock()
+		if one.merged[stack] {
+			names = append(names, one.name)
+		}
+		one.mu.Unlock()
+	}
+	return names
+}
+
+// news takes what others left for the pass.
+func (m *memory) news() (hooks []hook.Event, plans []ended) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	hooks, plans, m.hooks, m.ended = m.hooks, m.ended, nil, nil
+	return hooks, plans
+}
+
+// maxHooks limits the hooks between two passes. Beyond it, the next pass asks for everything.
+const maxHooks = 1000
+
+func (m *memory) leave(e hook.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.hooks) < maxHooks {
+		m.hooks = append(m.hooks, e)
+	}
+}
+
+func (m *memory) end(e ended) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = append(m.ended, e)
+}
+
+// at asks for a pass at a time.
+func (m *memory) at(t time.Time) {
+	if m.wants.IsZero() || t.Before(m.wants) {
+		m.wants = t
+	}
+}
+
+// next is how long to wait for the next pass.
+func (m *memory) next(now time.Time) time.Duration {
+	if m.wants.IsZero() {
+		return 0
+	}
+	return max(m.wants.Sub(now), time.Millisecond)
+}
+
+// sorted are the pull requests, the newest first.
+func (m *memory) sorted() []*pull {
+	out := make([]*pull, 0, len(m.pulls))
+	for _, p := range m.pulls {
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b *pull) int {
+		if a.Now.Number != b.Now.Number {
+			return b.Now.Number - a.Now.Number
+		}
+		return strings.Compare(a.Source, b.Source)
+	})
+	return out
+}
+
+// stop ends all plans.
+func (m *memory) stop() {
+	for _, p := range m.pulls {
+		p.stop()
+	}
+}
+
+// stop ends the plans of a pull request. They begin again when it is planned again.
+func (p *pull) stop() {
+	for _, s := range p.Stacks {
+		if s.cancel != nil {
+			s.cancel()
+			s.cancel, s.State = nil, comment.Waiting
+		}
+	}
+	p.release()
+}
+
+// clear forgets the plans of a head.
+func (p *pull) clear() {
+	p.stop()
+	p.Head, p.Found, p.Stacks, p.Problems, p.Held, p.Approvers = "", false, nil, nil, "", nil
+	p.retry, p.failures = time.Time{}, 0
+}
+
+func (p *pull) key() pullKey { return pullKey{p.Source, p.Now.Number} }
+
+// numbers are how many plans wait and run.
+func (p *pull) numbers() (waiting, running int) {
+	for _, s := range p.Stacks {
+		switch s.State {
+		case comment.Waiting:
+			waiting++
+		case comment.Running:
+			running++
+		}
+	}
+	return waiting, running
+}
+
+// again forgets the plan, so that it is made again.
+func (s *stack) again() {
+	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, State: comment.Waiting}
+}
+
+func (p *pull) encode() ([]byte, error) { return json.Marshal(p) }

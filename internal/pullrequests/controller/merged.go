@@ -1,0 +1,137 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
+	"github.com/yuba-dev/yuba/internal/pullrequests/decide"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
+)
+
+// mergedPatience is how long a merged pull request waits for its stacks.
+const mergedPatience = 24 * time.Hour
+
+// merge follows the stacks of a merged pull request until they have applied it.
+func (r *Reconciler) merge(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory, l *link, p *pull) error {
+	if !p.Found || p.Head != p.Now.Head.Commit || len(p.Stacks) == 0 {
+		return r.erase(ctx, m, p) // it changes no stack, or what was merged was not shown
+	}
+	if p.Merged == nil {
+		p.stop()
+		review, err := r.review(ctx, l, p)
+		if err != nil {
+			return err
+		}
+		p.Merged = &merged{At: r.now().UTC(), Commit: p.Now.MergeCommit, Approvers: review.Approvers, Objections: review.Objections}
+	}
+	done := true
+	for _, s := range p.Stacks {
+		fate, err := r.follow(ctx, o, l, p, s)
+		if err != nil {
+			return err
+		}
+		done = done && fate == decide.Done
+	}
+	if err := r.show(ctx, o, m, l, p); err != nil {
+		return err
+	}
+	over := p.Merged.At.Add(mergedPatience)
+	if done || r.now().After(over) {
+		return r.erase(ctx, m, p)
+	}
+	m.at(over)
+	return nil
+}
+
+// review asks who has approved the planned head.
+func (r *Reconciler) review(ctx context.Context, l *link, p *pull) (decide.Review, error) {
+	reviews, err := l.forge.Reviews(ctx, p.Now.Number)
+	if err != nil {
+		return decide.Review{}, err
+	}
+	var opinions []decide.Opinion
+	for _, one := range reviews {
+		right, err := l.forge.Right(ctx, one.Who)
+		var unsupported *forge.UnsupportedError
+		if errors.As(err, &unsupported) {
+			continue // nobody can be told from a guest
+		}
+		if err != nil {
+			return decide.Review{}, err
+		}
+		opinions = append(opinions, decide.Opinion{Review: one, Right: right})
+	}
+	review := decide.Judge(p.Now.Author.Name, p.Head, opinions)
+	for _, name := range p.Approvers {
+		if !contains(review.Approvers, name) {
+			review.Approvers = append(review.Approvers, name)
+		}
+	}
+	return review, nil
+}
+
+func contains(list []string, name string) bool {
+	for _, one := range list {
+		if strings.EqualFold(one, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// follow looks at one stack of a merged pull request, and approves its plan if the review does.
+func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l *link, p *pull, s *stack) (decide.Fate, error) {
+	if s.State == comment.Applied {
+		return decide.Done, nil
+	}
+	namespace, name, _ := strings.Cut(s.Name, "/")
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	var t infrav1.Terraform
+	if err := r.Client.Get(ctx, key, &t); apierrors.IsNotFound(err) {
+		s.State, s.Reason = comment.Applied, "the stack is gone"
+		return decide.Done, nil
+	} else if err != nil {
+		return "", fmt.Errorf("read the stack %s: %w", key, err)
+	}
+	pending := t.Status.Plan.Pending
+	fate, why := decide.AfterMerge(decide.Merged{Allowed: o.Spec.Merge.ApproveReviewed, Review: decide.Review{Approvers: p.Merged.Approvers, Objections: p.Merged.Objections},
+		Shown: s.Digest, Commit: p.Merged.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
+		Pending: pending, Changes: t.Status.Plan.ChangesDigest, Approved: t.Status.Plan.Approved || pending != "" && t.Spec.ApprovePlan == pending,
+		After: t.Status.LastPlanAt != nil && t.Status.LastPlanAt.After(p.Merged.At)})
+	if fate == decide.Approve {
+		err := r.Approve(ctx, Approval{Stack: key, Plan: pending, Forge: string(l.forge.Kind()), By: p.Merged.Approvers, Comment: "pull request " + p.Now.URL})
+		if err != nil {
+			s.State, s.Reason = comment.Held, "the plan "+pending+" waits: "+err.Error()
+			return fate, nil //nolint:nilerr // people read it in the pull request, and the next pass tries again
+		}
+		reconciling.Event(r.Events, &t, "Normal", yubav1.ReasonMergeApproved, "Approve", why+" in "+p.Now.URL)
+	}
+	s.told(fate, why)
+	return fate, nil
+}
+
+// told sets what is shown of a stack after the merge.
+func (s *stack) told(fate decide.Fate, why string) {
+	s.Reason = why
+	switch fate {
+	case decide.Done:
+		s.State, s.Reason = comment.Applied, ""
+	case decide.Differs, decide.Unreviewed:
+		s.State = comment.Held
+	default:
+		s.State = comment.Running
+	}
+}

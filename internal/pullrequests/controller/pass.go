@@ -1,0 +1,133 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
+)
+
+// pass does what is to be done about a planner. Its error is for the status; what can be done is done
+// all the same.
+func (r *Reconciler) pass(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory) error {
+	problems := []error{r.connect(ctx, o, m)}
+	hooks, plans := m.news()
+	for _, e := range plans {
+		m.take(e)
+	}
+	request := o.GetAnnotations()[requestedAt]
+	asked := request != "" && request != m.handled
+	problems = append(problems, r.refresh(ctx, o, m, hooks, asked))
+	if asked {
+		m.handled = request
+		planAnew(m, o.GetAnnotations()[yubav1.AnnotationPlanPullRequest])
+	}
+	for _, p := range m.sorted() {
+		l := m.links[p.Source]
+		if l == nil || r.now().Before(l.until) {
+			continue
+		}
+		if err := r.step(ctx, o, m, l, p); err != nil {
+			problems = append(problems, fmt.Errorf("pull request %d of GitRepository %s: %w", p.Now.Number, p.Source, err))
+			m.at(r.now().Add(pause(&p.failures)))
+			limited(l, err)
+		} else if r.now().After(p.retry) {
+			p.failures = 0
+		}
+		if m.pulls[p.key()] == p {
+			problems = append(problems, r.store(ctx, m, p))
+		}
+	}
+	m.remember()
+	return errors.Join(problems...)
+}
+
+// pause is how long to wait after so many failures.
+func pause(failures *int) time.Duration {
+	*failures = min(*failures+1, 6)
+	return time.Second << *failures
+}
+
+// limited notes when a forge that limits requests may be asked again.
+func limited(l *link, err error) {
+	var limit *forge.LimitedError
+	if errors.As(err, &limit) {
+		l.until = limit.Until
+	}
+}
+
+// take takes the end of a plan. One of an earlier head is gone from the list.
+func (m *memory) take(e ended) {
+	p := m.pulls[e.key]
+	if p == nil || !slices.Contains(p.Stacks, e.stack) || e.stack.cancel == nil {
+		return
+	}
+	e.stack.cancel()
+	e.stack.cancel = nil
+	e.stack.finish(e.plan, e.err)
+	if waiting, running := p.numbers(); waiting+running == 0 {
+		p.release()
+	}
+}
+
+// planAnew makes the plans of one pull request be made again, at a person's request: the number, or SOURCE#NUMBER.
+func planAnew(m *memory, which string) {
+	if which == "" {
+		return
+	}
+	for _, p := range m.pulls {
+		number := fmt.Sprint(p.Now.Number)
+		if which == number || which == "#"+number || which == p.Source+"#"+number {
+			p.replan(nil)
+		}
+	}
+}
+
+// replan makes plans be made again, of all stacks unless some are named.
+func (p *pull) replan(names []string) (unknown []string) {
+	if len(names) == 0 {
+		p.clear()
+		return nil
+	}
+	for _, name := range names {
+		s := p.find(name)
+		if s == nil {
+			unknown = append(unknown, name)
+			continue
+		}
+		if s.cancel != nil {
+			s.cancel()
+			s.cancel = nil
+		}
+		if s.State != comment.Held && (s.Fate != comment.Deleted || s.Manifest != nil) {
+			s.again()
+		}
+	}
+	return unknown
+}
+
+// remember notes which stacks are awaited after merges.
+func (m *memory) remember() {
+	awaited := map[string]bool{}
+	for _, p := range m.pulls {
+		if p.Merged == nil {
+			continue
+		}
+		for _, s := range p.Stacks {
+			if s.State != comment.Applied {
+				awaited[s.Name] = true
+			}
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.merged = awaited
+}

@@ -1,0 +1,156 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
+	"github.com/yuba-dev/yuba/internal/pullrequests/hook"
+)
+
+// requestedAt is the annotation with which people ask for a pass.
+const requestedAt = meta.ReconcileRequestAnnotation
+
+// hookedInterval is how often to ask a forge that sends hooks: one may get lost.
+const hookedInterval = time.Hour
+
+// interval is how often to ask for all pull requests.
+func (m *memory) interval(o *yubav1.PullRequestPlanner) time.Duration {
+	every := max(o.Spec.Interval.Duration, time.Second)
+	m.mu.Lock()
+	hooked := !m.hooked.IsZero()
+	m.mu.Unlock()
+	if o.Spec.Webhook != nil && hooked {
+		return max(every, hookedInterval)
+	}
+	return every
+}
+
+// refresh finds out which pull requests there are: those that hooks name, or all of them.
+func (r *Reconciler) refresh(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory, hooks []hook.Event, asked bool) error {
+	now := r.now()
+	all := asked || len(hooks) >= maxHooks || now.Sub(m.polled) >= m.interval(o)
+	for _, e := range hooks {
+		m.note(e)
+	}
+	var problems []error
+	for _, l := range m.links {
+		if now.Before(l.until) {
+			m.at(l.until)
+			continue
+		}
+		if all {
+			err := r.list(ctx, o, m, l)
+			limited(l, err)
+			problems = append(problems, err)
+		}
+	}
+	if all {
+		m.polled = now
+	}
+	for _, p := range m.sorted() {
+		l := m.links[p.Source]
+		if !p.stale || l == nil || now.Before(l.until) {
+			continue
+		}
+		err := r.ask(ctx, l, p)
+		limited(l, err)
+		problems = append(problems, err)
+	}
+	m.at(m.polled.Add(m.interval(o)))
+	return errors.Join(problems...)
+}
+
+// note marks what a hook is about.
+func (m *memory) note(e hook.Event) {
+	for _, l := range m.links {
+		if e.RepositoryID != "" && l.repository.ID != "" && e.RepositoryID != l.repository.ID ||
+			(e.RepositoryID == "" || l.repository.ID == "") && !strings.EqualFold(e.Repository, l.repository.Name) {
+			continue
+		}
+		if e.Kind == hook.Push {
+			m.pushed(l, e)
+			continue
+		}
+		key := pullKey{l.name, e.Number}
+		p := m.pulls[key]
+		if p == nil {
+			p = &pull{Source: l.name, Now: forge.PullRequest{Number: e.Number}}
+			m.pulls[key] = p
+		}
+		p.stale = true
+		p.listen = p.listen || e.Kind == hook.Comment
+	}
+}
+
+// pushed marks the pull requests whose head a push moved. What a push to their base changes is seen
+// after the merge.
+func (m *memory) pushed(l *link, e hook.Event) {
+	for _, p := range m.pulls {
+		if p.Source == l.name && p.Now.Head.Branch == e.Branch && p.Now.Head.Commit != e.Commit {
+			p.stale = true
+		}
+	}
+}
+
+// list lists the open pull requests, and marks those that are open no more.
+func (r *Reconciler) list(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory, l *link) error {
+	open, err := l.forge.PullRequests(ctx, time.Time{})
+	if err != nil {
+		return fmt.Errorf("GitRepository %s: %w", l.name, err)
+	}
+	seen := map[int]bool{}
+	for _, now := range open {
+		seen[now.Number] = true
+		m.see(l, now, o.CreationTimestamp.Time)
+	}
+	for _, p := range m.pulls {
+		if p.Source == l.name && !seen[p.Now.Number] && p.Merged == nil {
+			p.stale = true
+		}
+	}
+	return nil
+}
+
+// see takes what the forge says about a pull request.
+func (m *memory) see(l *link, now forge.PullRequest, since time.Time) {
+	key := pullKey{l.name, now.Number}
+	p := m.pulls[key]
+	if p == nil {
+		p = &pull{Source: l.name}
+		m.pulls[key] = p
+	}
+	if p.Read.IsZero() {
+		p.Read = since
+	}
+	p.listen = p.listen || now.Updated.IsZero() || !now.Updated.Equal(p.Now.Updated)
+	p.Now, p.stale = now, false
+}
+
+// ask asks for one pull request.
+func (r *Reconciler) ask(ctx context.Context, l *link, p *pull) error {
+	now, err := l.forge.PullRequest(ctx, p.Now.Number)
+	var gone *forge.NotFoundError
+	switch {
+	case errors.As(err, &gone):
+		// Nothing can be shown there any more.
+		now = p.Now
+		now.State = forge.Closed
+	case err != nil:
+		return fmt.Errorf("pull request %d of GitRepository %s: %w", p.Now.Number, p.Source, err)
+	}
+	if p.Read.IsZero() {
+		p.Read = l.source.CreationTimestamp.Time
+	}
+	p.Now, p.stale = now, false
+	return nil
+}

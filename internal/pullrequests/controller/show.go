@@ -1,0 +1,130 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
+)
+
+// often is the least time between two edits of a comment while plans are at work.
+const often = 3 * time.Second
+
+// markerOf identifies the comments of a planner. Two servers with one account have different ones.
+func markerOf(m *memory) string { return "yuba:" + m.uid }
+
+// report is what is known of a pull request.
+func report(o *yubav1.PullRequestPlanner, m *memory, p *pull) comment.Report {
+	out := comment.Report{Marker: markerOf(m), Environment: o.Spec.Feedback.Environment, Commit: p.Now.Head.Commit, Link: linkOf(o, p), Problems: p.Problems}
+	for _, s := range p.Stacks {
+		out.Stacks = append(out.Stacks, comment.Stack{Name: s.Name, State: s.State, Fate: s.Fate, Reason: s.Reason, Counts: s.Counts, Outputs: s.Outputs,
+			Changes: s.Text, Fields: s.Fields, Verdicts: s.Verdicts, Problems: s.Problems})
+	}
+	return out
+}
+
+// linkOf is the address of the page about a pull request.
+func linkOf(o *yubav1.PullRequestPlanner, p *pull) string {
+	if o.Spec.Feedback.PageURL != "" {
+		return o.Spec.Feedback.PageURL
+	}
+	return p.Now.URL
+}
+
+// statusOf is the commit status.
+func statusOf(o *yubav1.PullRequestPlanner, p *pull, shown comment.Report) forge.Status {
+	name := o.Spec.Feedback.Status
+	if name == "" {
+		name = "yuba"
+	}
+	status := comment.Status(name, shown)
+	switch {
+	case p.Held != "":
+		status.Result, status.Description = forge.Pending, p.Held
+	case !p.Found && len(p.Problems) == 0:
+		status.Result, status.Description = forge.Pending, "Finding the stacks that change"
+	}
+	return status
+}
+
+// begun shows that a head was seen, before it is fetched.
+func (r *Reconciler) begun(ctx context.Context, o *yubav1.PullRequestPlanner, l *link, p *pull) error {
+	return r.setStatus(ctx, l, p, p.Now.Head.Commit, statusOf(o, p, comment.Report{Link: linkOf(o, p)}))
+}
+
+// show shows what is known, if that has changed.
+func (r *Reconciler) show(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory, l *link, p *pull) error {
+	shown := report(o, m, p)
+	waiting, running := p.numbers()
+	busy := waiting+running > 0 && p.Merged == nil && p.retry.Before(r.now())
+	if next := p.told.Add(often); busy && p.Commented != "" && r.now().Before(next) && p.Shown == p.Now.Head.Commit {
+		m.at(next)
+		return nil
+	}
+	if !o.Spec.Feedback.NoComment && r.worthAComment(p) {
+		if err := r.setComment(ctx, m, l, p, shown); err != nil {
+			return err
+		}
+	}
+	p.told, p.Shown = r.now(), p.Now.Head.Commit
+	commit := p.Now.Head.Commit
+	if p.Merged != nil && p.Merged.Commit != "" {
+		commit = p.Merged.Commit
+	}
+	if commit == "" {
+		return nil
+	}
+	return r.setStatus(ctx, l, p, commit, statusOf(o, p, shown))
+}
+
+// worthAComment reports whether people should be told. A pull request that changes no stack has a status only, unless a comment says
+// something else by now.
+func (r *Reconciler) worthAComment(p *pull) bool {
+	return len(p.Stacks)+len(p.Problems) > 0 || p.Held != "" || p.Commented != ""
+}
+
+func (r *Reconciler) setComment(ctx context.Context, m *memory, l *link, p *pull, shown comment.Report) error {
+	limits := l.forge.Limits()
+	if p.Held != "" {
+		shown.Problems = append(shown.Problems, comment.Problem{Summary: "Not planned: " + p.Held})
+	}
+	text := comment.Render(shown, comment.Style{Limit: limits.Comment, Details: limits.Details, Hidden: limits.Hidden})
+	digest := digestOf(text)
+	if digest == p.Commented {
+		return nil
+	}
+	if _, err := l.forge.SetComment(ctx, p.Now.Number, comment.Mark(shown.Marker), text); err != nil {
+		return err
+	}
+	p.Commented = digest
+	return nil
+}
+
+func (r *Reconciler) setStatus(ctx context.Context, l *link, p *pull, commit string, s forge.Status) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	digest := digestOf(string(data))
+	if p.StatusOf == commit && p.Status == digest {
+		return nil
+	}
+	if err := l.forge.SetStatus(ctx, commit, s); err != nil {
+		return err
+	}
+	p.StatusOf, p.Status = commit, digest
+	return nil
+}
+
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}

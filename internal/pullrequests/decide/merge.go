@@ -1,0 +1,106 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
+)
+
+// Review is what reviews say about a head.
+type Review struct {
+	// Approvers are the members who approved it, without its author.
+	Approvers []string
+	// Objections are those who ask for changes.
+	Objections []string
+}
+
+// Counts reports whether somebody has approved, and nobody objects.
+func (r Review) Counts() bool { return len(r.Approvers) > 0 && len(r.Objections) == 0 }
+
+// Opinion is one person's opinion about a pull request.
+type Opinion struct {
+	forge.Review
+	// Right is what the person may do in the repository.
+	Right forge.Right
+}
+
+// Judge finds out whose opinions count about a head. A review of another commit is about other code. Where the forge
+// does not tell the commit, a review counts.
+func Judge(author, head string, opinions []Opinion) (r Review) {
+	for _, o := range opinions {
+		switch {
+		case o.Right < forge.Write || o.Who.Name == author:
+		case o.Verdict == forge.Rejected:
+			r.Objections = append(r.Objections, o.Who.Name)
+		case o.Verdict == forge.Approved && (o.Commit == "" || o.Commit == head):
+			r.Approvers = append(r.Approvers, o.Who.Name)
+		}
+	}
+	return r
+}
+
+// Merged are the facts about a stack of a merged pull request.
+type Merged struct {
+	// Allowed says that reviews approve at all.
+	Allowed bool
+	Review  Review
+	// Shown is the digest of the changes that were shown; empty if there was no plan.
+	Shown string
+	// Commit is the merge commit.
+	Commit string
+	// Planned and Applied are the revisions that the stack has planned and applied last.
+	Planned, Applied string
+	// Pending is the id of the pending plan, Changes the digest of its changes. Approved says that it is
+	// approved already.
+	Pending, Changes string
+	Approved         bool
+	// After says that the pending plan is younger than the merge.
+	After bool
+}
+
+// Fate is what becomes of the plan of a merged pull request.
+type Fate string
+
+// The fates.
+const (
+	// Awaited: there is no plan of the merge commit yet.
+	Awaited Fate = "awaited"
+	// Approve: the review approves the pending plan.
+	Approve Fate = "approve"
+	// Differs: the plan is another one than the shown one, and waits.
+	Differs Fate = "differs"
+	// Unreviewed: it waits, as no review approves it.
+	Unreviewed Fate = "unreviewed"
+	// Applying: it is approved and not applied yet.
+	Applying Fate = "applying"
+	// Done: the merge commit is applied, or changes nothing.
+	Done Fate = "done"
+)
+
+// AfterMerge decides about the plan of a stack of a merged pull request.
+func AfterMerge(m Merged) (Fate, string) {
+	ofCommit := m.Commit != "" && strings.Contains(m.Planned, m.Commit)
+	switch {
+	case m.Commit != "" && strings.Contains(m.Applied, m.Commit) && m.Pending == "":
+		return Done, "applied"
+	case ofCommit && m.Pending == "":
+		return Done, "nothing to apply"
+	case m.Pending == "" || !ofCommit && !(m.After && m.Changes == m.Shown):
+		return Awaited, "waits for the plan of the merge commit"
+	case m.Approved:
+		return Applying, "the plan " + m.Pending + " is approved"
+	case m.Shown == "" || m.Changes != m.Shown:
+		return Differs, fmt.Sprintf("the plan %s of the merge commit changes something else than what was shown: it waits for an approval", m.Pending)
+	case !m.Allowed:
+		return Unreviewed, fmt.Sprintf("the plan %s changes what was shown, and waits for an approval", m.Pending)
+	case len(m.Review.Objections) > 0:
+		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval: %s asked for changes", m.Pending, strings.Join(m.Review.Objections, ", "))
+	case !m.Review.Counts():
+		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval: no member except for the author approved the pull request", m.Pending)
+	}
+	return Approve, fmt.Sprintf("the plan %s changes exactly what %s approved", m.Pending, strings.Join(m.Review.Approvers, ", "))
+}
