@@ -313,11 +313,16 @@ func (p *parsing) walk(r *Resource, path []string, value any) {
 }
 
 func (p *parsing) text(r *Resource, path []string, written string) {
-	if !strings.Contains(written, left) || len(path) == 2 && path[0] == "metadata" && path[1] == "name" || r.IsStack() && isProgram(path) {
+	// Names have rules of their own, and programs no expressions.
+	named := []string{"metadata.name"}
+	if r.IsStack() {
+		named = append(named, "spec."+fieldOutputs+".name")
+	}
+	if !strings.Contains(written, left) || slices.Contains(named, joined(path)) || r.IsStack() && isProgram(path) {
 		return
 	}
 	if _, allowed := find(r.places, path); !allowed {
-		p.wrong("%s: expressions are not allowed here, so that users decide no more than data; they are in %s", joined(path), named(r.places))
+		p.wrong("%s: expressions are not allowed here, so that users decide no more than data; they are in %s", joined(path), list(r.places))
 		return
 	}
 	t, err := parseText(written, varSpec, varMetadata, varResources)

@@ -86,6 +86,7 @@ func TestWhatADefinitionMayNotDo(t *testing.T) {
 		"a release's account that users choose":  {"\n- id: a\n  template: {apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: {serviceAccountName: '${spec.cidr}'}}", "expressions are not allowed here"},
 		"a key of an expression":                 {"\n- id: a\n  template: {apiVersion: v1, kind: ConfigMap, data: {'${spec.cidr}': a}}", "names of fields have no expressions"},
 		"a program that is rendered twice":       {stack("inline: {main.tf.tpl: ''}"), "not rendered a second time"},
+		"a Secret for outputs that users name":   {stack("writeOutputsToSecret: {name: '${spec.cidr}'}"), "must contain ${metadata.name} once"},
 		"a forced plan":                          {stack("force: true"), "spec.force cannot be set"},
 		"a field that stacks do not have":        {stack("colour: blue"), "unknown field"},
 		"a status":                               {"\n- id: a\n  template: {apiVersion: v1, kind: ConfigMap, status: {}}", "the field status cannot be set"},
@@ -203,6 +204,18 @@ func TestObjects(t *testing.T) {
 		t.Errorf("the program is %s", program)
 	}
 	if diff := cmp.Diff(map[string]any{"name": "app-shop-net-outputs"}, spec["writeOutputsToSecret"]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestASecretForOutputsWithANameOfItsOwn(t *testing.T) {
+	c := parse(t, strings.Replace(network, "      vars:", "      writeOutputsToSecret: {name: 'out-${metadata.name}', outputs: [id]}\n      vars:", 1))
+	u, err := c.Resource("net").Object(t.Context(), &composition.Instance{Name: "shop", Spec: map[string]any{"cidr": "a"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"name": "out-shop", "outputs": []any{"id"}}
+	if diff := cmp.Diff(want, u.Object["spec"].(map[string]any)["writeOutputsToSecret"]); diff != "" || c.Resource("net").OutputsSecret("shop") != "out-shop" {
 		t.Error(diff)
 	}
 }

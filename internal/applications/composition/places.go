@@ -80,10 +80,10 @@ func matches(pattern, path []string) bool {
 	return len(pattern) == len(path)
 }
 
-// named lists places for people.
-func named(list []place) string {
-	texts := make([]string, len(list))
-	for i, p := range list {
+// list names places for people.
+func list(all []place) string {
+	texts := make([]string, len(all))
+	for i, p := range all {
 		texts[i] = strings.TrimSuffix(strings.Join(p.path, "."), ".**")
 	}
 	return strings.Join(texts, ", ")

@@ -94,6 +94,7 @@ func (p *pass) gatherComposed(ctx context.Context) error {
 	f.Abandon = p.meta.Annotations[appv1.AnnotationAbandon] == string(p.meta.UID)
 	f.Definition = p.kind.problem
 	f.Approve = fmt.Sprintf("yuba app approve %s %s -n %s", strings.ToLower(p.key.Kind), p.key.Name, p.key.Namespace)
+	f.Abandoning = fmt.Sprintf("yuba kubectl annotate %s.%s %s -n %s %s=%s", p.kind.resource, appv1.InstanceVersion.Group, p.key.Name, p.key.Namespace, appv1.AnnotationAbandon, p.meta.UID)
 	// The kinds of the newest definition are followed, and also those that the status names.
 	if p.kind.parsed != nil && f.Definition == "" && !f.Deleting {
 		c.made = p.kind.parsed.Composition

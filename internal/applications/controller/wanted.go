@@ -22,6 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/applications/decide"
 	"github.com/yuba-dev/yuba/internal/applications/render"
 	"github.com/yuba-dev/yuba/internal/applications/schema"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/objects/ready"
 )
@@ -138,6 +139,9 @@ func (p *pass) wantPart(ctx context.Context, i *render.Instance, part *component
 		if err := p.findRival(ctx, part, fact); err != nil {
 			return err
 		}
+	}
+	if part.live != nil {
+		fact.Missing = moving.Held(part.live) // "yuba move" has it
 	}
 	if r.IsInstance() {
 		if _, served := p.book.get(r.GVK.Kind); !served {
