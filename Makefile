@@ -150,7 +150,7 @@ race: race-light ## Run all tests of packages with the race detector (hours)
 
 # The tests start and stop the servers, on free ports.
 .PHONY: test-services
-test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreSQL and Vault (as root on Debian it installs them)
+test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreSQL, PowerDNS and Vault (as root on Debian it installs them)
 	@tools/ensure-databases
 	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/...
 

@@ -20,6 +20,7 @@
 //	notifications.go     incoming webhooks, outgoing alerts
 //	pullrequests.go      plans of pull requests
 //	circuits.go          outages that affect many stacks
+//	dns.go               DNS names that fail over
 //	telemetry.go         metrics and traces
 //	queue.go             content about runs and decisions; byhand.go manual operations
 //	collect.go           deletes unused blobs; retention.go old runs and state versions; providers.go providers

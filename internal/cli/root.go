@@ -15,10 +15,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/applications"
 	"github.com/yuba-dev/yuba/internal/cli/audit"
 	"github.com/yuba-dev/yuba/internal/cli/definitions"
+	"github.com/yuba-dev/yuba/internal/cli/dns"
 	"github.com/yuba-dev/yuba/internal/cli/gitops"
 	"github.com/yuba-dev/yuba/internal/cli/move"
 	"github.com/yuba-dev/yuba/internal/cli/policies"
 	"github.com/yuba-dev/yuba/internal/cli/preview"
+	"github.com/yuba-dev/yuba/internal/cli/pullrequests"
 	"github.com/yuba-dev/yuba/internal/cli/registry"
 	"github.com/yuba-dev/yuba/internal/cli/server"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -109,8 +111,9 @@ func newRoot(a *session.App) *cobra.Command {
 	addTo(root, groupRun, server.NewUpCommand(a), server.NewControllerCommand(a), server.NewWebCommand(a))
 	addTo(root, groupChange, stacks.NewDeployCommand(a), create, push, stacks.NewApproveCommand(a), stacks.NewRejectCommand(a), stacks.NewAcknowledgeCommand(a),
 		stacks.NewReplanCommand(a), reconcile, stacks.NewCancelCommand(a), stacks.NewDestroyCommand(a), remove, suspend, resume)
-	addTo(root, groupInspect, list, stacks.NewStatusCommand(a), stacks.NewPendingCommand(a), stacks.NewPlanCommand(a), stacks.NewShowCommand(a), preview.NewCommand(a), preview.NewCICommand(a), stacks.NewLogsCommand(a), stacks.NewRunsCommand(a),
-		stacks.NewWhyCommand(a), stacks.NewGraphCommand(a), stacks.NewImpactCommand(a), state.NewOutputsCommand(a), applications.NewCommand(a), definitions.NewCommand(a), policies.NewCommand(a), audit.NewCommand(a),
+	addTo(root, groupInspect, list, stacks.NewStatusCommand(a), stacks.NewPendingCommand(a), stacks.NewPlanCommand(a), stacks.NewShowCommand(a),
+		preview.NewCommand(a), preview.NewCICommand(a), pullrequests.NewCommand(a), stacks.NewLogsCommand(a), stacks.NewRunsCommand(a),
+		stacks.NewWhyCommand(a), stacks.NewGraphCommand(a), stacks.NewImpactCommand(a), state.NewOutputsCommand(a), applications.NewCommand(a), definitions.NewCommand(a), dns.NewCommand(a), policies.NewCommand(a), audit.NewCommand(a),
 		stacks.NewQueueCommand(a), stacks.NewTopCommand(a))
 	addTo(root, groupGitOps, gitops.NewGetCommand(a), gitops.NewTreeCommand(a), gitops.NewEventsCommand(a), tenants.NewTenantCommand(a), gitops.NewPullCommand(a), gitops.NewTagCommand(a),
 		gitops.NewBuildCommand(a), gitops.NewDiffCommand(a), registry.NewCommand(a))

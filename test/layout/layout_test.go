@@ -64,6 +64,8 @@ var owned = []struct {
 	{packages: "github.com/buildkite/terminal-to-html", owners: "internal/web/stack/runlog", tests: true, why: "logs are hostile; internal/web/stack/runlog leaves nothing but colours"},
 	{packages: "github.com/alexedwards/scs", owners: "internal/web/login", tests: true, why: "internal/web/login keeps sessions"},
 	{packages: "github.com/coreos/go-oidc", owners: "internal/web/login/provider", tests: true, why: "internal/web/login/provider asks identity providers"},
+	{packages: "github.com/yuin/gopher-lua", owners: "internal/dns/simulate", why: "internal/dns/simulate evaluates records, without files and within limits"},
+	{packages: "github.com/miekg/dns", owners: "internal/dns/resolve internal/testkit", why: "internal/dns/resolve asks DNS servers"},
 	// Capabilities meet in the API, and internal/app puts them together.
 	{packages: here + "internal/gitops/sources", owners: "internal/gitops/sources internal/app", in: "internal/gitops", why: "capabilities meet in the API"},
 	{packages: here + "internal/gitops/kustomizations", owners: "internal/gitops/kustomizations internal/app", in: "internal/gitops", why: "capabilities meet in the API"},

@@ -10,6 +10,7 @@
 //   - Module source: a git repository whose tags become versions of modules in the registry.
 //   - Contract: a versioned type for a value that some stacks publish and others consume. A published
 //     value is a revision.
+//   - Failover record: a DNS name whose answer depends on which of its endpoints are up.
 //
 // Invariants:
 //

@@ -59,6 +59,13 @@
 - apiGroups: [yuba.dev]
   resources: [contracts/status, contractbridges/status]
   verbs: [get, update, patch]
+# DNS names that fail over.
+- apiGroups: [yuba.dev]
+  resources: [failoverrecords]
+  verbs: [get, list, watch, update, patch]
+- apiGroups: [yuba.dev]
+  resources: [failoverrecords/status]
+  verbs: [get, update, patch]
 # What policies of a namespace ask for.
 - apiGroups: [yuba.dev]
   resources: [policies]

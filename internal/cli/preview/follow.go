@@ -186,7 +186,7 @@ func stackOf(t *infrav1.Terraform) discover.Stack {
 	s := discover.Stack{Name: nameOf(t), Path: t.Spec.Path}
 	for _, name := range t.Spec.TfVarsFiles {
 		// They are relative to the source's root, as those of tofu-controller.
-		s.Values = append(s.Values, path.Join("/", name))
+		s.Also = append(s.Also, path.Join("/", name))
 	}
 	return s
 }

@@ -123,7 +123,7 @@ func TestWhatFollowsIsPlannedOrListed(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string][]discover.Stack{
 		"infra": {{Name: "team/b", Path: "./b"}, {Name: "team/a", Path: "./a"}},
-		"ssh":   {{Name: "team/values", Path: "./values", Values: []string{"/envs/prod.tfvars"}}},
+		"ssh":   {{Name: "team/values", Path: "./values", Also: []string{"/envs/prod.tfvars"}}},
 	}, got); diff != "" {
 		t.Errorf("planned: %s", diff)
 	}

@@ -101,6 +101,8 @@ func (v *oneView) problem(explained int) error {
 	switch v.Result() {
 	case speculative.ResultUnknown:
 		return ui.Exitf(ui.ExitWaiting, "%s %s", stack, (&speculative.UnknownError{Needs: v.Needs}).Error())
+	case speculative.ResultCanceled:
+		return ui.Exitf(ui.ExitRunFailed, "the plan of %s was canceled on the server", stack)
 	case speculative.ResultFailed:
 		switch {
 		case v.Policy.Refused():

@@ -16,8 +16,6 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -264,31 +262,15 @@ func (w *world) read(ctx context.Context, s *session.Session, namespace string) 
 		return fmt.Errorf("list stacks: %w", err)
 	}
 	w.stacks = list.Items
-	if err := listAs(ctx, s, session.GitRepositories, namespace, &w.repositories); err != nil {
+	var err error
+	if w.repositories, err = session.ListAs[sourcev1.GitRepository](ctx, s, session.GitRepositories, namespace); err != nil {
 		return err
 	}
-	err := listAs(ctx, s, session.Kustomizations, namespace, &w.kustomizations)
+	w.kustomizations, err = session.ListAs[kustomizev1.Kustomization](ctx, s, session.Kustomizations, namespace)
 	if apimeta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil // they are only named
 	}
 	return err
-}
-
-// listAs lists objects of a kind that the client has no type of.
-func listAs[T any](ctx context.Context, s *session.Session, k session.Kind, namespace string, into *[]T) error {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(k.GVK.GroupVersion().WithKind(k.GVK.Kind + "List"))
-	if err := s.Objects.List(ctx, list, client.InNamespace(namespace)); err != nil {
-		return fmt.Errorf("list %s: %w", k.Plural, err)
-	}
-	for i := range list.Items {
-		var o T
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &o); err != nil {
-			return fmt.Errorf("read %s %s/%s: %w", k.Plural, list.Items[i].GetNamespace(), list.Items[i].GetName(), err)
-		}
-		*into = append(*into, o)
-	}
-	return nil
 }
 
 // worst is the worst of the plans.
@@ -306,7 +288,7 @@ func worstOf(all []content.Try) (w worst) {
 		switch result := t.Result(); {
 		case t.Policy.Refused():
 			w.refused++
-		case result == speculative.ResultFailed:
+		case result == speculative.ResultFailed, result == speculative.ResultCanceled:
 			w.failed++
 		case result == speculative.ResultUnknown:
 			w.unknown++

@@ -105,6 +105,11 @@ var (
 		Also: []string{"policy"}, Reports: true}
 	ClusterPolicies = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.ClusterPolicyKind), Plural: "clusterpolicies", Word: "clusterpolicy",
 		Also: []string{"clusterpolicy"}, Reports: true, ClusterWide: true}
+	// PullRequestPlanners have their own commands, too.
+	PullRequestPlanners = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.PullRequestPlannerKind), Plural: "pullrequestplanners", Word: "planner"}
+	// FailoverRecords have their own commands, too.
+	FailoverRecords = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.FailoverRecordKind), Plural: "failoverrecords", Word: "failoverrecord",
+		Also: []string{"failoverrecord"}, Suspends: true, Reports: true}
 	// ApplicationDefinitions have their own commands, too.
 	ApplicationDefinitions = Kind{GVK: appv1.GroupVersion.WithKind(appv1.ApplicationDefinitionKind), Plural: "applicationdefinitions", Word: "definition",
 		Also: []string{"applicationdefinition", "appdef"}, Reports: true, ClusterWide: true}
@@ -150,7 +155,7 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 		gv := k.GVK.GroupVersion()
 		mapper.AddSpecific(k.GVK, gv.WithResource(k.Plural), gv.WithResource(k.Plural), meta.RESTScopeNamespace)
 	}
-	for _, k := range []Kind{CircuitBreakers, Policies, ClusterPolicies, ApplicationDefinitions} {
+	for _, k := range []Kind{CircuitBreakers, Policies, ClusterPolicies, PullRequestPlanners, FailoverRecords, ApplicationDefinitions} {
 		resource, scope := k.GVK.GroupVersion().WithResource(k.Plural), meta.RESTScopeNamespace
 		if k.ClusterWide {
 			scope = meta.RESTScopeRoot

@@ -229,5 +229,5 @@ func follows(t *infrav1.Terraform, source *sourcev1.GitRepository) bool {
 
 // readBy says which part of a source a stack reads.
 func readBy(t *infrav1.Terraform) discover.Stack {
-	return discover.Stack{Name: t.Namespace + "/" + t.Name, Path: t.Spec.Path, Values: t.Spec.TfVarsFiles}
+	return discover.Stack{Name: t.Namespace + "/" + t.Name, Path: t.Spec.Path, Also: t.Spec.TfVarsFiles}
 }

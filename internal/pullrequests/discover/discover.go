@@ -58,8 +58,8 @@ type Stack struct {
 	Name, Path string
 	// Rendered are files that are not in the source, by base name, such as those that the stack has inline.
 	Rendered map[string][]byte
-	// Values are files with values of variables, by their paths in the source.
-	Values []string
+	// Also are further files that it reads, such as files of values.
+	Also []string
 }
 
 // Affected is a stack that the pull request can change.
@@ -110,15 +110,15 @@ func Stacks(before, after Tree, stacks []Stack) []Affected {
 			dir = "."
 		}
 		var reads []module.Reads
-		var values []string
-		for _, name := range s.Values {
-			values = append(values, clean(name))
-		}
 		for i, tree := range []Tree{before, after} {
-			reads = append(reads, readsOf(readers[i], tree, dir, s.Rendered))
+			r := readsOf(readers[i], tree, dir, s.Rendered)
+			for _, name := range s.Also {
+				r.Dirs = append(r.Dirs, clean(name))
+			}
+			reads = append(reads, r)
 		}
 		for _, name := range changed {
-			if !slices.Contains(values, name) && !within(name, reads, &a) {
+			if !within(name, reads, &a) {
 				continue
 			}
 			if len(a.Files) < maxFiles {

@@ -47,7 +47,7 @@ func TestAMergeHasOnlyWhatTheHeadChanges(t *testing.T) {
 func TestFilesOfValuesCount(t *testing.T) {
 	before := texts(map[string]string{"a/main.tf": "", "values/a.tfvars": "x = 1"})
 	after := texts(map[string]string{"a/main.tf": "", "values/a.tfvars": "x = 2"})
-	if got := Stacks(before, after, []Stack{{Name: "x/a", Path: "a"}, {Name: "x/b", Path: "a", Values: []string{"./values/a.tfvars"}}}); len(got) != 1 || got[0].Name != "x/b" {
+	if got := Stacks(before, after, []Stack{{Name: "x/a", Path: "a"}, {Name: "x/b", Path: "a", Also: []string{"./values/a.tfvars"}}}); len(got) != 1 || got[0].Name != "x/b" {
 		t.Errorf("found are %+v", got)
 	}
 }

@@ -1,0 +1,188 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/dns/decide"
+	"github.com/yuba-dev/yuba/internal/dns/powerdns"
+	"github.com/yuba-dev/yuba/internal/dns/record"
+	"github.com/yuba-dev/yuba/internal/dns/simulate"
+)
+
+// outcome is the condition Ready after a pass, and when the next one is.
+type outcome struct {
+	reason, message string
+	after           time.Duration
+}
+
+// problem is an error that a condition has.
+type problem struct {
+	reason string
+	err    error
+}
+
+func (p *problem) Error() string { return p.err.Error() }
+func (p *problem) Unwrap() error { return p.err }
+
+func problemf(reason, format string, args ...any) error {
+	return &problem{reason, fmt.Errorf(format, args...)}
+}
+
+// pass keeps a record: gather, decide, write, verify. It fills in the status.
+func (r *Reconciler) pass(ctx context.Context, f *yubav1.FailoverRecord) outcome {
+	every := max(f.Spec.Interval.Duration, shortest)
+	if f.Spec.Suspend {
+		return outcome{yubav1.ReasonRecordSuspended, "spec.suspend is true: the record stays on the server as it is", 0}
+	}
+	wrote, answer, err := r.keep(ctx, f)
+	var wrong *problem
+	switch {
+	case errors.As(err, &wrong) && wrong.reason == yubav1.ReasonRecordInvalid:
+		return outcome{wrong.reason, sentence(wrong), 0} // until the spec or the Secret changes
+	case errors.As(err, &wrong):
+		return outcome{wrong.reason, sentence(wrong), min(every, retry)}
+	case err != nil:
+		return outcome{yubav1.ReasonRecordUnreachable, sentence(err), min(every, retry)}
+	}
+	if wrote && f.Spec.Check != nil {
+		return outcome{yubav1.ReasonRecordPublished, fmt.Sprintf("%s is written, and answers %s until the server has checked the endpoints", f.Spec.Host, answer), shortest}
+	}
+	return outcome{yubav1.ReasonRecordPublished, fmt.Sprintf("%s answers %s", f.Spec.Host, answer), every}
+}
+
+func sentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// keep writes the record if it differs, and asks for its answer.
+func (r *Reconciler) keep(ctx context.Context, f *yubav1.FailoverRecord) (wrote bool, answer string, err error) {
+	// 1. What is wanted.
+	spec, err := record.Of(&f.Spec)
+	if err != nil {
+		return false, "", &problem{yubav1.ReasonRecordInvalid, err}
+	}
+	records := record.Render(spec)
+	for _, rec := range records {
+		if _, err := simulate.Evaluate(rec.Code.String(), simulate.World{}); err != nil {
+			return false, "", problemf(yubav1.ReasonRecordInvalid, "the record would not work: %w", err)
+		}
+	}
+	// 2. The server, and what it has.
+	s, err := r.server(ctx, f)
+	if err != nil {
+		return false, "", err
+	}
+	if f.Status.ServerVersion, err = s.Version(ctx); err != nil {
+		return false, "", err
+	}
+	f.Status.Warnings = append(record.Warnings(spec), s.warnings(&f.Spec, f.Status.ServerVersion)...)
+	if spec.Placement == yubav1.PlacementGeo {
+		if err := s.knowsPlaces(ctx); err != nil {
+			return false, "", err
+		}
+	}
+	zone, err := s.zone(ctx, f)
+	if err != nil {
+		return false, "", err
+	}
+	// 3. Decide and write.
+	if wrote, err = r.write(ctx, s, f, zone, records, spec.TTL); err != nil {
+		return false, "", err
+	}
+	f.Status.Records = nil
+	for _, rec := range records {
+		f.Status.Records = append(f.Status.Records, rec.Content())
+	}
+	// 4. Verify.
+	answered, err := s.verify(ctx, spec, records)
+	if err != nil {
+		return wrote, "", err
+	}
+	r.recordAnswer(f, spec, answered)
+	return wrote, f.Status.Answer, nil
+}
+
+// write makes the server's records those that are wanted. A record that moved to another zone leaves the
+// former one.
+func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRecord, zone string, records []record.Record, ttl int) (bool, error) {
+	lock := r.lock(s.URL)
+	defer lock()
+	if former := f.Status.Zone; former != "" && former != zone {
+		if err := s.remove(ctx, f, former); err != nil && !isGone(err) {
+			return false, fmt.Errorf("remove the record from zone %s: %w", former, err)
+		}
+	}
+	facts, err := s.facts(ctx, f, zone)
+	if err != nil {
+		return false, err
+	}
+	facts.TTL = ttl
+	for _, rec := range records {
+		facts.Wanted = append(facts.Wanted, rec.Content())
+	}
+	d := decide.Decide(facts)
+	if d.Taken != "" {
+		return false, problemf(yubav1.ReasonRecordOwned, "%s", d.Taken)
+	}
+	f.Status.Zone = zone
+	return len(d.Changes) > 0, s.change(ctx, zone, d.Changes)
+}
+
+// withdraw removes the records of an object that is deleted.
+func (r *Reconciler) withdraw(ctx context.Context, f *yubav1.FailoverRecord) error {
+	if f.Spec.Suspend || f.Status.Zone == "" {
+		return nil
+	}
+	s, err := r.server(ctx, f)
+	var wrong *problem
+	if errors.As(err, &wrong) {
+		r.Log.Warn("the DNS records of a deleted FailoverRecord stay on the server", "record", f.Namespace+"/"+f.Name, "host", f.Spec.Host, "error", err)
+		return nil // the credentials are gone, as when the namespace is deleted
+	}
+	if err != nil {
+		return err
+	}
+	lock := r.lock(s.URL)
+	defer lock()
+	if err := s.remove(ctx, f, f.Status.Zone); !isGone(err) {
+		return err
+	}
+	return nil
+}
+
+// isGone reports that a server does not have a zone any more.
+func isGone(err error) bool {
+	var refused *powerdns.RefusedError
+	return errors.As(err, &refused) && refused.Status == 404
+}
+
+// recordAnswer shows an answer in the status.
+func (r *Reconciler) recordAnswer(f *yubav1.FailoverRecord, spec record.Spec, answered []netip.Addr) {
+	texts := make([]string, len(answered))
+	for i, a := range answered {
+		texts[i] = a.String()
+	}
+	if answer := strings.Join(texts, ","); answer != f.Status.Answer {
+		now := metav1.NewTime(r.Now())
+		f.Status.Answer, f.Status.AnswerChangedAt = answer, &now
+	}
+	states := record.Infer(spec, answered)
+	f.Status.Endpoints = nil
+	for _, e := range spec.Endpoints {
+		f.Status.Endpoints = append(f.Status.Endpoints, yubav1.FailoverEndpointStatus{Name: e.Name, State: states[e.Name]})
+	}
+	slices.SortFunc(f.Status.Endpoints, func(a, b yubav1.FailoverEndpointStatus) int { return strings.Compare(a.Name, b.Name) })
+}

@@ -1,0 +1,11 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package decide decides what to change on a DNS server for a name that Yuba writes.
+//
+// The records of a name have an owner: a record of type TXT beside them, below _yuba, says who wrote
+// them. Records without it, or with another owner, are never changed. They are not mixed with ours
+// either: PowerDNS would answer with both.
+//
+// Deciding is pure: the server's records in, changes out.
+package decide

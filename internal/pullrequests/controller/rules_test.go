@@ -1,0 +1,148 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/pullrequests/command"
+	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
+	"github.com/yuba-dev/yuba/internal/pullrequests/discover"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
+)
+
+func texts(files map[string]string) discover.Tree {
+	t := discover.Tree{Sums: files, Config: func(dir string) map[string][]byte {
+		found := map[string][]byte{}
+		for name, content := range files {
+			if path.Dir(name) == dir {
+				found[path.Base(name)] = []byte(content)
+			}
+		}
+		return found
+	}}
+	return t
+}
+
+func TestAdmit(t *testing.T) {
+	const plain, external, stranger = `resource "terraform_data" "a" {}`, `data "external" "x" { program = ["env"] }`, `module "m" { source = "git::https://evil.example.com/m" }`
+	for sentence, c := range map[string]struct {
+		code    string
+		fork    bool
+		allow   string
+		missing bool
+		want    comment.State
+	}{
+		"plain code":                      {plain, false, yubav1.ProgramsRefuse, false, comment.Waiting},
+		"a program":                       {external, false, yubav1.ProgramsRefuse, false, comment.Held},
+		"a program of a fork":             {external, true, yubav1.ProgramsRefuse, false, comment.Held},
+		"programs are allowed":            {external, true, yubav1.ProgramsAllow, false, comment.Waiting},
+		"programs of an older API object": {external, false, "", false, comment.Held},
+		"a new module":                    {stranger, false, yubav1.ProgramsRefuse, false, comment.Waiting},
+		"a new module of a fork":          {stranger, true, yubav1.ProgramsRefuse, false, comment.Held},
+		"the directory is removed":        {plain, false, yubav1.ProgramsRefuse, true, comment.Failed},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := &yubav1.PullRequestPlanner{}
+			o.Spec.Programs = c.allow
+			f := finding{planner: o, now: forge.PullRequest{Fork: c.fork}, before: texts(map[string]string{"s/main.tf": plain}), head: texts(map[string]string{"s/main.tf": c.code})}
+			got := f.admit(discover.Stack{Name: "prod/s", Path: "s"}, c.missing)
+			if got.State != c.want || (got.Reason == "") != (c.want == comment.Waiting) {
+				t.Errorf("it is %+v, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestReaching(t *testing.T) {
+	fields := func(paths ...string) (d discover.Difference) {
+		for _, p := range paths {
+			d.Fields = append(d.Fields, discover.Field{Path: p, After: "1"})
+		}
+		return d
+	}
+	created := fields("spec.path", "spec.sourceRef.name")
+	created.Created = true
+	for sentence, c := range map[string]struct {
+		d         discover.Difference
+		elsewhere bool
+		want      []string
+	}{
+		"values and paths":                      {fields("spec.path", "spec.vars[0].value", "spec.interval", "metadata.labels.team"), false, nil},
+		"a Secret":                              {fields("spec.varsFrom[0].name"), false, []string{"spec.varsFrom[0].name"}},
+		"a variable of a Secret":                {fields("spec.vars[0].valueFrom.secretKeyRef.name"), false, []string{"spec.vars[0].valueFrom.secretKeyRef.name"}},
+		"another state":                         {fields("spec.workspace", "spec.backendConfig.secretSuffix"), false, []string{"spec.workspace", "spec.backendConfig.secretSuffix"}},
+		"a field that only begins like another": {fields("spec.pathological"), false, []string{"spec.pathological"}},
+		"another source":                        {fields("spec.sourceRef.name"), false, []string{"spec.sourceRef.name"}},
+		"a new stack of the repository":         {created, false, nil},
+		"a new stack of another source":         {created, true, []string{"spec.sourceRef.name"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, reaching(c.d, c.elsewhere)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCommands(t *testing.T) {
+	const head, other = "aaaaaaaaaaaa", "bbbbbbbbbbbb"
+	alice, author := forge.User{Name: "alice"}, forge.User{Name: "author"}
+	planned := func() *pull {
+		return &pull{Now: forge.PullRequest{Author: author, Head: forge.End{Commit: head}}, Head: head, Found: true, Shown: head,
+			Stacks: []*stack{{Name: "prod/a", State: comment.Planned, Digest: "d"}, {Name: "prod/b", State: comment.Failed}}}
+	}
+	fork := func(shown string) *pull {
+		return &pull{Now: forge.PullRequest{Author: author, Fork: true, Head: forge.End{Commit: head}}, Shown: shown}
+	}
+	for sentence, c := range map[string]struct {
+		p     *pull
+		by    forge.User
+		c     command.Command
+		ok    bool
+		after func(*pull) bool
+	}{
+		"plan what failed":                   {planned(), alice, command.Command{Verb: command.Plan}, true, func(p *pull) bool { return p.Stacks[1].State == comment.Waiting && p.Stacks[0].Digest == "d" }},
+		"plan a stack that is not changed":   {planned(), alice, command.Command{Verb: command.Plan, Stacks: []string{"c"}}, false, func(p *pull) bool { return p.Stacks[1].State == comment.Failed }},
+		"plan the shown commit of a fork":    {fork(head), alice, command.Command{Verb: command.Plan}, true, func(p *pull) bool { return p.Allowed == head }},
+		"plan a commit that nobody has seen": {fork(other), alice, command.Command{Verb: command.Plan}, false, func(p *pull) bool { return p.Allowed == "" }},
+		"replan everything":                  {planned(), alice, command.Command{Verb: command.Replan}, true, func(p *pull) bool { return p.Head == "" && len(p.Stacks) == 0 }},
+		"replan one":                         {planned(), alice, command.Command{Verb: command.Replan, Stacks: []string{"a"}}, true, func(p *pull) bool { return p.Stacks[0].State == comment.Waiting && p.Stacks[0].Digest == "" }},
+		"approve":                            {planned(), alice, command.Command{Verb: command.Approve}, true, func(p *pull) bool { return len(p.Approvers) == 1 }},
+		"the author approves":                {planned(), author, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvers) == 0 }},
+		"approve another commit":             {planned(), alice, command.Command{Verb: command.Approve, Commit: other}, false, func(p *pull) bool { return len(p.Approvers) == 0 }},
+		"approve what is not planned":        {fork(head), alice, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvers) == 0 }},
+		"apply":                              {planned(), alice, command.Command{Verb: command.Apply}, false, func(p *pull) bool { return p.Stacks[0].State == comment.Planned }},
+		"help":                               {planned(), alice, command.Command{Verb: command.Help}, true, func(*pull) bool { return true }},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			answer, ok := c.p.command(c.by, c.c)
+			if ok != c.ok || !c.after(c.p) || !ok && answer == "" {
+				t.Errorf("%v %q: %+v", ok, answer, c.p)
+			}
+		})
+	}
+}
+
+func TestPlacesOfProblems(t *testing.T) {
+	made := Plan{Error: "boom\nin detail", Problems: []comment.Problem{{Summary: "a", Path: "main.tf", Line: 3}, {Summary: "b", Path: "../../modules/m/m.tf", Line: 4}, {Summary: "c", Path: "../../../../etc/passwd", Line: 5}}}
+	want := []comment.Problem{{Summary: "a", Path: "stacks/a/main.tf", Line: 3}, {Summary: "b", Path: "modules/m/m.tf", Line: 4}, {Summary: "c", Path: "etc/passwd", Line: 5}}
+	if diff := cmp.Diff(want, placed("./stacks/a", made)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]comment.Problem{{Summary: "boom", Detail: "in detail"}}, placed("x", Plan{Error: "boom\nin detail"})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestForeignTextInTheStatus(t *testing.T) {
+	if got := text("a\x1b[31m\nb\u202e "+strings.Repeat("x", 500), 20); strings.ContainsAny(got, "\x1b\n\u202e") || len(got) > 24 {
+		t.Errorf("it is %q", got)
+	}
+}
