@@ -105,6 +105,26 @@ metadata: {name: photos, namespace: PLACE}
 `
 )
 
+// tenantsOfRoles defines tenants, whose tree begins in the test's namespace, and makes one with a tenant of its own.
+const tenantsOfRoles = `
+apiVersion: cozystack.io/v1alpha1
+kind: ApplicationDefinition
+metadata: {name: PLACE}
+spec:
+  application: {kind: Tenant, plural: tenants, singular: tenant, openAPISchema: '{"type":"object","properties":{"resourceQuotas":{"type":"object","additionalProperties":{"type":"integer"}}}}'}
+  backend: {type: Tenant, tenant: {prefix: of-PLACE-, root: PLACE}}
+---
+apiVersion: apps.cozystack.io/v1alpha1
+kind: Tenant
+metadata: {name: acme, namespace: PLACE}
+spec: {resourceQuotas: {count/terraforms.infra.contrib.fluxcd.io: 5}}
+---
+apiVersion: apps.cozystack.io/v1alpha1
+kind: Tenant
+metadata: {name: dev, namespace: of-PLACE-acme}
+spec: {resourceQuotas: {count/terraforms.infra.contrib.fluxcd.io: 2}}
+`
+
 // refusals are requests that the API refused.
 type refusals struct {
 	mu   sync.Mutex
@@ -156,6 +176,7 @@ func TestTheRolesOfTheChartAreEnough(t *testing.T) {
 					eventually(t, func() error { return appliedOf(t.Context(), c, namespace, name) })
 				}
 				useKind(t, c, namespace)
+				useTenants(t, c, namespace)
 				var packed bytes.Buffer
 				if _, err := archive.PackInline(map[string]string{"main.tf": ""}, &packed); err != nil {
 					t.Fatal(err)
@@ -219,6 +240,46 @@ func useKind(t *testing.T, c client.Client, namespace string) {
 				return err
 			}
 			return fmt.Errorf("%s is still there: finalizers %v, status %+v", gone.GetName(), gone.GetFinalizers(), definition.Status)
+		})
+	}
+}
+
+// useTenants makes tenants, and removes them: the inner one, the outer one, the kind.
+func useTenants(t *testing.T, c client.Client, namespace string) {
+	t.Helper()
+	documents := strings.Split(strings.ReplaceAll(tenantsOfRoles, "PLACE", namespace), "\n---\n")
+	apply(t, c, documents[0])
+	objects := []client.Object{&appv1.ApplicationDefinition{ObjectMeta: metav1.ObjectMeta{Name: namespace}}}
+	for _, document := range documents[1:] {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		// The kind and the parent's namespace appear a moment later.
+		eventually(t, func() error { return client.IgnoreAlreadyExists(c.Create(t.Context(), o.DeepCopy())) })
+		eventually(t, func() error {
+			now := o.DeepCopy()
+			err := c.Get(t.Context(), client.ObjectKeyFromObject(o), now)
+			if phase, _, _ := unstructured.NestedString(now.Object, "status", "phase"); err == nil && phase != appv1.PhaseReady {
+				err = fmt.Errorf("the tenant is %v", now.Object["status"])
+			}
+			return err
+		})
+		objects = append(objects, o)
+	}
+	for _, gone := range slices.Backward(objects) {
+		if err := c.Delete(t.Context(), gone); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() error {
+			err := c.Get(t.Context(), client.ObjectKeyFromObject(gone), gone)
+			if apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("%s is still there: finalizers %v", gone.GetName(), gone.GetFinalizers())
 		})
 	}
 }

@@ -134,6 +134,8 @@ var inNamespaces = []right{
 	{"/serviceaccounts/token", "", "create", ""},
 	{"coordination.k8s.io/leases", "", read + " " + write, ""},
 	{"/resourcequotas", read, "", ""},
+	{"/namespaces", read, "", ""},
+	{"/events", read, write, ""},
 	{"rbac.authorization.k8s.io/roles", "", "", read + " " + write},
 	{"rbac.authorization.k8s.io/rolebindings", "", "", read + " " + write},
 }

@@ -145,6 +145,10 @@ func TestNoRoleAllowsEverything(t *testing.T) {
 				if slices.Contains(rule.Verbs, "*") || slices.Contains(rule.Resources, "*") || slices.Contains(rule.APIGroups, "*") {
 					t.Errorf("%s: %v", role, rule)
 				}
+				// The groups of tenants have these roles, which the chart installs, in the tenants' namespaces.
+				if slices.Equal(rule.Verbs, []string{"bind"}) && len(rule.ResourceNames) > 0 && !slices.ContainsFunc(rule.ResourceNames, func(name string) bool { return !strings.HasPrefix(name, "yuba:tenant:") }) {
+					continue
+				}
 				if slices.Contains(rule.Verbs, "escalate") || slices.Contains(rule.Verbs, "bind") {
 					t.Errorf("%s may give rights that it lacks: %v", role, rule)
 				}

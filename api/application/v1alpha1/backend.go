@@ -11,13 +11,14 @@ import (
 
 // BackendType is what an instance becomes.
 //
-// +kubebuilder:validation:Enum=Helm;Terraform;Composition
+// +kubebuilder:validation:Enum=Helm;Terraform;Tenant;Composition
 type BackendType string
 
 // The backends.
 const (
 	BackendHelm      BackendType = "Helm"
 	BackendTerraform BackendType = "Terraform"
+	BackendTenant    BackendType = "Tenant"
 	// BackendComposition is several objects.
 	BackendComposition BackendType = "Composition"
 )
@@ -27,8 +28,9 @@ const (
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Helm') == has(self.helm)",message="helm is required with type Helm, and allowed only then"
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Terraform') == has(self.terraform)",message="terraform is required with type Terraform, and allowed only then"
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Composition') == has(self.composition)",message="composition is required with type Composition, and allowed only then"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'Tenant') == has(self.tenant)",message="tenant is required with type Tenant, and allowed only then"
 type Backend struct {
-	// Helm, Terraform or Composition.
+	// Helm, Terraform, Tenant or Composition.
 	Type BackendType `json:"type"`
 
 	// Each instance becomes a HelmRelease.
@@ -39,9 +41,58 @@ type Backend struct {
 	// +optional
 	Terraform *TerraformBackend `json:"terraform,omitempty"`
 
+	// Each instance becomes a namespace below its own one, with a quota, permissions and values.
+	// +optional
+	Tenant *TenantBackend `json:"tenant,omitempty"`
+
 	// Each instance becomes several objects.
 	// +optional
 	Composition *CompositionBackend `json:"composition,omitempty"`
+}
+
+// TenantBackend makes a namespace of each instance: a tenant as Cozystack has them. Tenants form a tree,
+// which begins in the namespace root. The spec of an instance may have the fields host, resourceQuotas,
+// schedulingClass, and the modules.
+type TenantBackend struct {
+	// Begins the names of namespaces. The tenant foo in root has the namespace prefix + foo, and the tenant
+	// bar in that namespace the namespace prefix + foo-bar. Defaults to "tenant-".
+	// +kubebuilder:validation:Pattern=`^[a-z]([a-z0-9-]*[a-z0-9])?-$`
+	// +kubebuilder:validation:MaxLength=50
+	// +optional
+	Prefix string `json:"prefix,omitempty"`
+
+	// The namespace in which the tree begins. An instance in it whose namespace would be root itself
+	// describes the root. Defaults to prefix + root.
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
+	// +kubebuilder:validation:MaxLength=63
+	// +optional
+	Root string `json:"root,omitempty"`
+
+	// Labels of each namespace.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// The fields of the spec, true or false, that say that a tenant has such a module of its own. A
+	// tenant without one uses that of its nearest ancestor with one. Defaults to etcd, gateway, ingress,
+	// monitoring and seaweedfs.
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:Pattern=`^[a-z]([A-Za-z0-9]{0,61}[A-Za-z0-9])?$`
+	// +kubebuilder:validation:items:MaxLength=63
+	// +listType=set
+	// +optional
+	Modules []string `json:"modules,omitempty"`
+}
+
+// Begin returns prefix and root with their defaults.
+func (t *TenantBackend) Begin() (prefix, root string) {
+	prefix, root = t.Prefix, t.Root
+	if prefix == "" {
+		prefix = "tenant-"
+	}
+	if root == "" {
+		root = prefix + "root"
+	}
+	return prefix, root
 }
 
 // HelmBackend makes a HelmRelease of each instance, with the instance's spec as values.
@@ -306,6 +357,8 @@ type InstanceStatus struct {
 	Revision *InstanceRevision `json:"revision,omitempty"`
 	// The version of the chart, with Helm.
 	Version string `json:"version,omitempty"`
+	// The namespace of a tenant.
+	Namespace string `json:"namespace,omitempty"`
 	// The object that the instance became.
 	BackendRef *BackendReference `json:"backendRef,omitempty"`
 	// The objects of a composed instance.
@@ -347,7 +400,7 @@ type SecretReference struct {
 	Name string `json:"name"`
 }
 
-// BackendReference names an object of the instance's namespace.
+// BackendReference names an object of the instance's namespace, or a namespace.
 type BackendReference struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`

@@ -19,6 +19,8 @@ const (
 	LabelKind  = "apps.cozystack.io/application.kind"
 	LabelGroup = "apps.cozystack.io/application.group"
 	LabelName  = "apps.cozystack.io/application.name"
+	// LabelNamespace is on a tenant's namespace and what belongs to it: the namespace of the instance.
+	LabelNamespace = "apps.cozystack.io/application.namespace"
 	// UserPrefix begins the labels and annotations of users on these objects.
 	UserPrefix = "apps.cozystack.io-"
 	// LabelDefinition is on the CustomResourceDefinition of an application kind: its definition.
@@ -66,6 +68,31 @@ const (
 	// written. The digest does not include it.
 	AnnotationStamp = "cozystack.io/definition-revision"
 )
+
+// Of the namespace of a tenant. Charts, policies and Cozystack's tools read them.
+const (
+	// LabelAncestor and the name of a namespace: the tenant of that namespace is an ancestor of this
+	// one, or this one. The value is empty.
+	LabelAncestor = "tenant.cozystack.io/"
+	// LabelInherited and a name: a value that is inherited, such as the host.
+	LabelInherited = "namespace.cozystack.io/"
+	// LabelScheduling is the inherited scheduling class.
+	LabelScheduling = "scheduler.cozystack.io/scheduling-class"
+	// AnnotationTenant is what a tenant was granted: its quota, and what its children inherit. Only the
+	// server writes it.
+	AnnotationTenant = "apps.cozystack.io/tenant"
+	// PlatformValues is the Secret with the values of the platform for charts, and the ConfigMap with the
+	// inherited ones for stacks.
+	PlatformValues = "cozystack-values"
+	// TenantQuota is the ResourceQuota of a tenant's namespace.
+	TenantQuota = "tenant-quota"
+	// TenantRole and a level is the ClusterRole that a tenant's group of that level has.
+	TenantRole = "yuba:tenant:"
+)
+
+// Levels are what the groups of a tenant may do, each what those before it may, too. The group of a level
+// is the tenant's namespace, "-" and the level.
+var Levels = []string{"view", "use", "admin", "super-admin"}
 
 // Finalizer keeps an instance until its backend is gone, and a definition until its instances are.
 const Finalizer = "apps.cozystack.io/application"
@@ -156,6 +183,8 @@ func (d *ApplicationDefinition) Prefix() string {
 		return b.Helm.Prefix
 	case b != nil && b.Terraform != nil:
 		return b.Terraform.Prefix
+	case b != nil && b.Composition != nil:
+		return b.Composition.Prefix
 	}
 	return ""
 }

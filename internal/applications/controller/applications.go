@@ -48,10 +48,13 @@ type Applications struct {
 	// instances follows the instances of all kinds, releases the objects of those with Helm, and
 	// served the CustomResourceDefinitions.
 	instances, releases, served *owned.Watch
-	// objects follows those of instances with several, besides stacks and instances.
-	objects *owned.Watch
+	// parts follows the namespaces of tenants, and what Yuba has put into them.
+	parts   *owned.Watch
+	tenants tenants
 	engine  *engine.Engine
 	cluster *engine.Cluster
+	// objects follows those of instances with several, besides stacks and instances.
+	objects *owned.Watch
 	// direct is cluster without a cache.
 	direct *engine.Cluster
 	memory memory
@@ -119,8 +122,10 @@ type memo struct {
 	stamp stamp
 	// shown is the digest of the outputs that a pass took from the Secret for the status.
 	shown [sha256.Size]byte
-	// parts are the objects of an instance with several, and shownValues its outputs.
-	parts       map[owned.ID]partMemo
+	// parts are the objects of a tenant.
+	parts map[owned.ID]left
+	// pieces are the objects of an instance with several, and shownValues its outputs.
+	pieces      map[owned.ID]partMemo
 	shownValues map[string]any
 }
 
@@ -135,12 +140,12 @@ type partMemo struct {
 }
 
 func (m *memo) part(id owned.ID, change func(*partMemo)) {
-	if m.parts == nil {
-		m.parts = map[owned.ID]partMemo{}
+	if m.pieces == nil {
+		m.pieces = map[owned.ID]partMemo{}
 	}
-	one := m.parts[id]
+	one := m.pieces[id]
 	change(&one)
-	m.parts[id] = one
+	m.pieces[id] = one
 }
 
 func (m *memo) setPart(c *component, left owned.Print, mark stamp) {

@@ -73,7 +73,7 @@ func (p *pass) existing(ctx context.Context) error {
 	}
 	for _, ref := range known {
 		if c.find(ref.ID) == nil {
-			if err := p.ask(ctx, ref); err != nil {
+			if err := p.askFor(ctx, ref); err != nil {
 				return err
 			}
 		}
@@ -93,7 +93,7 @@ func (p *pass) named() (refs []owned.Ref) {
 			}
 		}
 	}
-	for id, one := range p.memory.get(p.key).parts {
+	for id, one := range p.memory.get(p.key).pieces {
 		refs = append(refs, owned.Ref{ID: id, Version: one.version})
 	}
 	return refs
@@ -186,15 +186,15 @@ func (p *pass) add(m *metav1.PartialObjectMetadata, gvk schema.GroupVersionKind,
 	return one
 }
 
-// ask reads the metadata of an object from the API.
-func (p *pass) ask(ctx context.Context, ref owned.Ref) error {
+// askFor reads the metadata of an object from the API.
+func (p *pass) askFor(ctx context.Context, ref owned.Ref) error {
 	m := &metav1.PartialObjectMetadata{}
 	gvk := ref.GroupKind.WithVersion(ref.Version)
 	m.SetGroupVersionKind(gvk)
 	err := p.instanceClient.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, m)
 	switch {
 	case apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err):
-		p.memory.change(p.key, func(one *memo) { delete(one.parts, ref.ID) })
+		p.memory.change(p.key, func(one *memo) { delete(one.pieces, ref.ID) })
 	case err != nil:
 		return fmt.Errorf("read %s of %s: %w", owned.Name(ref.ID), p.key, err)
 	case (ownership{p.meta.UID}).mine(m):
@@ -228,9 +228,9 @@ func composable(kind schema.GroupKind) bool {
 		kind == releases || kind.Group == "" && (kind.Kind == kindSecret || kind.Kind == "ConfigMap")
 }
 
-// partAsLeft is asLeft for one of several objects. Kinds without generations are compared by versions.
-func (p *pass) partAsLeft(part *component) bool {
-	now, m := owned.PrintOf(part.live), p.memory.get(p.key).parts[part.id]
+// pieceAsLeft is asLeft for one of several objects. Kinds without generations are compared by versions.
+func (p *pass) pieceAsLeft(part *component) bool {
+	now, m := owned.PrintOf(part.live), p.memory.get(p.key).pieces[part.id]
 	if m.digest == part.digest && m.left.UID == now.UID && owned.Older(now.Version, m.left.Version) {
 		return true
 	}

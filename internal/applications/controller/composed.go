@@ -155,7 +155,7 @@ func (p *pass) actComposed(ctx context.Context, d decide.Composite) (decide.Comp
 				p.composed.facts.Kept = true
 			}
 			var found bool
-			found, err = p.writePart(ctx, part, &p.composed.facts.Parts[action.Part])
+			found, err = p.writePiece(ctx, part, &p.composed.facts.Parts[action.Part])
 			news = news || found
 		case decide.Spare:
 			err = p.sparePart(ctx, part)
@@ -173,8 +173,8 @@ func (p *pass) actComposed(ctx context.Context, d decide.Composite) (decide.Comp
 	return d, nil
 }
 
-// writePart writes an object. It notes in the facts why that cannot be done.
-func (p *pass) writePart(ctx context.Context, part *component, fact *decide.Part) (news bool, err error) {
+// writePiece writes an object. It notes in the facts why that cannot be done.
+func (p *pass) writePiece(ctx context.Context, part *component, fact *decide.Part) (news bool, err error) {
 	mark := p.stampPart(part)
 	written, err := p.engine.Write(ctx, p.direct, engine.Write{Manifest: mark.add(part.manifest), Ownership: ownership{p.meta.UID}, Live: part.live, Force: part.live != nil})
 	var conflict *engine.ConflictError

@@ -68,7 +68,7 @@ func sketchesAs(ctx context.Context, d *definition.Definition, i *render.Instanc
 
 // markOf is the stamp of an object; its last write counts if the watch has not seen it yet.
 func (p *pass) markOf(part *component) stamp {
-	m, now := p.memory.get(p.key).parts[part.id], owned.PrintOf(part.live)
+	m, now := p.memory.get(p.key).pieces[part.id], owned.PrintOf(part.live)
 	if m.left.UID == now.UID && owned.Older(now.Version, m.left.Version) {
 		return m.stamp
 	}

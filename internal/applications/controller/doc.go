@@ -10,6 +10,8 @@
 //   - accepted.go: whether a kind has an unfinished rollout; wave.go: that rollout in memory; roll.go: a pass
 //     over it: decide who has a turn, record the progress, end it
 //   - instance.go: a pass over an instance: gather, decide, act; facts.go: what is known of its object
+//   - tenants.go: what is known of the namespaces of tenants; tenantpass.go: what a tenant
+//     asks for and gets; tenantwrite.go: its objects
 //   - part.go: the part of an instance in the rollout; stamp.go: what its object says about that
 //   - status.go: the status of an instance; outputs.go: its outputs
 //   - book.go: the kinds in force; ownership.go: whose an object is
@@ -35,5 +37,6 @@
 //   - A definition that has instances is kept, and so is its kind: the API would delete them with it.
 //   - A change that living instances do not fit is refused, and names them.
 //   - An instance has the finalizer before its object is created, and until that is gone.
+//   - One pass over a tenant at a time: what one of them is granted, another one cannot have.
 //   - Statuses show no output that is not allow-listed, or that is sensitive or may contain a secret.
 package controller

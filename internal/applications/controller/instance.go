@@ -53,6 +53,7 @@ type pass struct {
 	stack   *infrav1.Terraform
 	release *releaseSight
 	live    *metav1.PartialObjectMetadata
+	tenant  tenantPass
 	// revision is that of the definition from which the manifest is made; part is the instance's part in
 	// the rollout.
 	revision int64
@@ -79,6 +80,10 @@ func (a *Applications) reconcile(ctx context.Context, key Key) (ctrl.Result, err
 	}
 	if owned.Older(meta.ResourceVersion, a.memory.get(key).version) {
 		return ctrl.Result{RequeueAfter: behind}, nil
+	}
+	if k.backend == appv1.BackendTenant {
+		a.tenants.pass.Lock()
+		defer a.tenants.pass.Unlock()
 	}
 	p := &pass{Applications: a, key: key, kind: k, meta: meta, sight: at, revision: k.target}
 	if k.backend == appv1.BackendComposition {
@@ -111,6 +116,9 @@ func (p *pass) gather(ctx context.Context) error {
 	f.Definition = p.kind.problem
 	f.Approve = fmt.Sprintf("yuba app approve %s %s -n %s", strings.ToLower(p.key.Kind), p.key.Name, p.key.Namespace)
 	f.Abandoning = fmt.Sprintf("yuba kubectl annotate %s.%s %s -n %s %s=%s", p.kind.resource, appv1.InstanceVersion.Group, p.key.Name, p.key.Namespace, appv1.AnnotationAbandon, p.meta.UID)
+	if p.kind.backend == appv1.BackendTenant {
+		return p.findTenant(ctx)
+	}
 	if p.kind.parsed != nil && f.Definition == "" && !f.Deleting {
 		if err := p.render(ctx); err != nil {
 			return err
@@ -203,6 +211,9 @@ func (p *pass) instance(ctx context.Context) (*render.Instance, error) {
 func (p *pass) act(ctx context.Context, d decide.Decision) (decide.Decision, error) {
 	switch d.Verb {
 	case decide.Write:
+		if p.kind.backend == appv1.BackendTenant {
+			return p.writeTenant(ctx, d)
+		}
 		return p.write(ctx, d)
 	case decide.Keep:
 		return d, p.keep(ctx)
@@ -211,6 +222,9 @@ func (p *pass) act(ctx context.Context, d decide.Decision) (decide.Decision, err
 	case decide.Delete:
 		return d, p.remove(ctx)
 	case decide.Release:
+		if err := p.giveBack(ctx); err != nil {
+			return d, err
+		}
 		p.memory.forget(p.key)
 		rest := slices.DeleteFunc(slices.Clone(p.sight.finalizers), func(f string) bool { return f == appv1.Finalizer })
 		return d, client.IgnoreNotFound(p.setFinalizers(ctx, rest))

@@ -72,6 +72,7 @@ func (a *Applications) SetupWithManager(ctx context.Context, mgr ctrl.Manager) e
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	err = builder.TypedControllerManagedBy[Key](mgr).Named("application").
 		Watches(&infrav1.Terraform{}, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []Key { return a.concerned(o) })).
+		WatchesMetadata(&corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(a.platformChanged), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesMetadata(namespace, handler.TypedEnqueueRequestsFromMapFunc(a.within), builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		WatchesRawSource(source.TypedFunc[Key](func(_ context.Context, q workqueue.TypedRateLimitingInterface[Key]) error {
 			a.instanceQueue.to.Store(&q)
@@ -145,6 +146,9 @@ func (a *Applications) open(ctx context.Context, mgr ctrl.Manager) (err error) {
 		Changed: func(_ owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) {
 			a.releaseChanged(id, now)
 		}})
+	a.parts = owned.NewWatch(ctx, owned.Options{Metadata: meta, Mapper: mgr.GetRESTMapper(), Selector: appv1.LabelNamespace,
+		Owners:  func(owned.ID, metav1.Object) []owned.Owner { return []owned.Owner{{}} },
+		Changed: func(_ owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) { a.partChanged(id, now) }})
 	a.served = owned.NewWatch(ctx, owned.Options{Metadata: meta, Mapper: mgr.GetRESTMapper(), Selector: appv1.LabelDefinition,
 		Owners: func(_ owned.ID, o metav1.Object) []owned.Owner {
 			return []owned.Owner{owner(o.GetLabels()[appv1.LabelDefinition])}
@@ -183,11 +187,15 @@ func (a *Applications) within(_ context.Context, namespace client.Object) (keys 
 }
 
 // concerned are the instances that a stack is of, or that would have one of its name: they wait until
-// another owner is gone, or until the stack has arrived from another home.
+// another owner is gone, or until the stack has arrived from another home. A deleted tenant waits until
+// its namespace is empty.
 func (a *Applications) concerned(stack metav1.Object) []Key {
 	keys := instancesOf(stack)
 	if len(keys) > 0 {
 		return keys
+	}
+	if one, ok := a.tenants.in(stack.GetNamespace()); ok {
+		keys = append(keys, one.key)
 	}
 	for name, k := range a.book.all() {
 		instance, ok := strings.CutPrefix(stack.GetName(), k.prefix)
@@ -233,6 +241,9 @@ func (a *Applications) noticed(id owned.ID, now *metav1.PartialObjectMetadata) {
 		return // a pass's own write
 	}
 	a.instanceQueue.Add(key, 0)
+	if now == nil {
+		a.wakeWaiting(key.Namespace)
+	}
 	if k, ok := a.book.get(key.Kind); ok && (now == nil || known == "") {
 		a.defineQueue.Add(reconcile.Request{NamespacedName: owner(k.definition)}, countAfter)
 	}

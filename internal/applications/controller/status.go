@@ -105,6 +105,7 @@ func (p *pass) describe(ctx context.Context, s *appv1.InstanceStatus) error {
 		gvk := p.live.GroupVersionKind()
 		s.BackendRef = &appv1.BackendReference{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: p.live.Name}
 	}
+	s.Namespace = p.tenant.namespace
 	s.Definition = p.follows()
 	if p.release != nil {
 		s.Version = p.release.version

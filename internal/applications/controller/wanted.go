@@ -157,7 +157,7 @@ func (p *pass) wantPart(ctx context.Context, i *render.Instance, part *component
 				fact.Invalid = sentence(err.Error())
 			}
 		} else if part.live != nil {
-			fact.Object = part.facts(p.partAsLeft(part) && !p.unstamped(part))
+			fact.Object = part.facts(p.pieceAsLeft(part) && !p.unstamped(part))
 		}
 	}
 	if part.live == nil {
@@ -231,7 +231,7 @@ func (p *pass) see(ctx context.Context, part *component) (composition.Seen, erro
 func (p *pass) partOutputs(ctx context.Context, part *component) (map[string]any, error) {
 	t := part.stack
 	digest := t.Status.OutputsDigest + " " + t.Status.OpenOutputsDigest
-	if m := p.memory.get(p.key).parts[part.id]; m.outputsDigest == digest {
+	if m := p.memory.get(p.key).pieces[part.id]; m.outputsDigest == digest {
 		return m.outputs, nil
 	}
 	secret := &corev1.Secret{}

@@ -17,7 +17,7 @@
 // Whatever the facts, these hold (and are tested on all combinations):
 //
 //   - An instance is released only when it is being deleted and has no object.
-//   - The object of a living instance is never deleted.
+//   - The object of a living instance is never deleted, nor a namespace that has something in it.
 //   - Nothing is written while the definition cannot be used, the instance asks for what is not
 //     allowed, or another owner has the object.
 //   - Whatever is not done is said: every standing has a phase, a reason and a message.

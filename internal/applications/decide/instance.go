@@ -13,6 +13,8 @@ type Facts struct {
 	// Refused says what the instance asks for although the definition does not allow it, Invalid why no
 	// object can be made of it; empty for nothing.
 	Refused, Invalid string
+	// Waits says what Yuba waits for before it decides about what the instance asks for; empty for nothing.
+	Waits string
 	// Missing says why the API has no objects of the backend; empty if it has.
 	Missing string
 	// Holder is the other owner of the object's name; empty for none.
@@ -21,6 +23,8 @@ type Facts struct {
 	Moved string
 	// Object is the instance's object; nil for none.
 	Object *Object
+	// Blocked says what is in a tenant's namespace, and must go before it; empty for nothing.
+	Blocked string
 	// Approve is the command that approves the pending plan, and Abandoning the one that lets a deletion
 	// leave the resources, for messages.
 	Approve, Abandoning string
@@ -108,6 +112,8 @@ var rules = []rule{
 	{func(f *Facts) bool { return f.Deleting && f.Object == nil }, says(Release, deleting, "Its resources are gone.")},
 	// The user wants to leave what exists. A deletion that has begun must learn it, too.
 	{func(f *Facts) bool { return f.Deleting && f.Abandon && f.Object.Destroys }, says(Spare, deleting, "Its resources are kept.")},
+	// Deleting a namespace would take everything in it, without asking.
+	{func(f *Facts) bool { return f.Deleting && f.Blocked != "" && !f.Object.Deleting }, func(f *Facts) Decision { return Decision{Rest, blocked(f.Blocked)} }},
 	{func(f *Facts) bool { return f.Deleting && !f.Object.Deleting }, says(Delete, deleting, "Its resources are being destroyed.")},
 	// Its resources are destroyed first, and the object says how far that is.
 	{func(f *Facts) bool { return f.Deleting }, func(f *Facts) Decision { return Decision{Rest, leaving(f)} }},
@@ -125,6 +131,7 @@ var rules = []rule{
 	}},
 	{func(f *Facts) bool { return f.Refused != "" }, func(f *Facts) Decision { return Decision{Rest, stalled("NotAllowed", f.Refused)} }},
 	{func(f *Facts) bool { return f.Invalid != "" }, func(f *Facts) Decision { return Decision{Rest, stalled("Failed", f.Invalid)} }},
+	{func(f *Facts) bool { return f.Waits != "" }, func(f *Facts) Decision { return Decision{Rest, progressing(f.Waits)} }},
 	{func(f *Facts) bool { return f.Missing != "" }, func(f *Facts) Decision {
 		return Decision{Rest, Standing{Phase: "Pending", Ready: "False", Reason: "BackendMissing", Message: f.Missing, Working: true}}
 	}},
@@ -197,6 +204,12 @@ func leaving(f *Facts) Standing {
 	if o.Stuck != "" {
 		s.Working, s.Stalled = false, true
 	}
+	return s
+}
+
+func blocked(by string) Standing {
+	s := deleting("The deletion is blocked: " + by)
+	s.Working, s.Stalled = false, true
 	return s
 }
 

@@ -46,6 +46,7 @@ func TestDecide(t *testing.T) {
 			verb: decide.Rest, phase: "Pending", reason: "DefinitionNotReady", message: "the schema is none"},
 		"a foreign identity: refuse it":               {facts: decide.Facts{Kept: true, Refused: "not allowed"}, verb: decide.Rest, phase: "Failed", reason: "NotAllowed", message: "not allowed", stalled: true},
 		"somebody else has the object: touch nothing": {facts: decide.Facts{Holder: "it is another's"}, verb: decide.Rest, phase: "Failed", reason: "NameTaken", message: "it is another's", stalled: true},
+		"what its parent uses is not known: wait":     {facts: decide.Facts{Waits: "It is being counted."}, verb: decide.Rest, phase: "Progressing", reason: "Progressing", message: "It is being counted."},
 		"no helm controller: wait for it":             {facts: decide.Facts{Missing: "no HelmRelease"}, verb: decide.Rest, phase: "Pending", reason: "BackendMissing", message: "no HelmRelease"},
 		"the object was deleted by somebody: create it again later": {facts: decide.Facts{Kept: true, Object: object(func(o *decide.Object) { o.Deleting = true })},
 			verb: decide.Rest, phase: "Progressing", reason: "Progressing", message: "Somebody deleted the object behind it. It is created again once that is gone."},
@@ -54,6 +55,8 @@ func TestDecide(t *testing.T) {
 			verb: decide.Delete, phase: "Deleting", reason: "Deleting", message: "Its resources are being destroyed."},
 		"the destroy failed: say why, and wait": {facts: decide.Facts{Deleting: true, Kept: true, Object: object(func(o *decide.Object) { o.Deleting, o.Ready, o.Message = true, "False", "bucket not empty" })},
 			verb: decide.Rest, phase: "Deleting", reason: "Deleting", message: "The deletion is blocked: bucket not empty"},
+		"a tenant whose namespace has applications: keep it, and say what must go": {facts: decide.Facts{Deleting: true, Kept: true, Blocked: "it has Bucket photos", Object: object(nothing)},
+			verb: decide.Rest, phase: "Deleting", reason: "Deleting", message: "The deletion is blocked: it has Bucket photos", stalled: true},
 		"a blocked deletion: say how to force it, and what that means": {facts: decide.Facts{Deleting: true, Kept: true, Abandoning: "yuba kubectl annotate", Object: object(func(o *decide.Object) { o.Deleting, o.Stuck = true, "no such region" })},
 			verb: decide.Rest, phase: "Deleting", reason: "Deleting", message: "The deletion is blocked: no such region. Fix that, or leave its resources, which nobody manages then: yuba kubectl annotate", stalled: true},
 		"somebody removed the finalizer: add it again": {facts: decide.Facts{Object: object(nothing)}, verb: decide.Keep, phase: "Ready", reason: "Ready", message: "The resources match the spec."},
@@ -80,9 +83,9 @@ func TestDecide(t *testing.T) {
 func TestLaws(t *testing.T) {
 	texts := []string{"", "why"}
 	each := func(bits int, n int) bool { return bits>>n&1 == 1 }
-	for bits := range 1 << 15 {
+	for bits := range 1 << 17 {
 		f := decide.Facts{Deleting: each(bits, 0), Kept: each(bits, 1), Abandon: each(bits, 2), Definition: texts[bits>>3&1], Refused: texts[bits>>4&1],
-			Invalid: texts[bits>>5&1], Missing: texts[bits>>6&1], Holder: texts[bits>>7&1], Moved: texts[bits>>14&1], Approve: "approve"}
+			Invalid: texts[bits>>5&1], Missing: texts[bits>>6&1], Holder: texts[bits>>7&1], Moved: texts[bits>>14&1], Blocked: texts[bits>>15&1], Waits: texts[bits>>16&1], Approve: "approve"}
 		if each(bits, 8) {
 			f.Object = &decide.Object{Current: each(bits, 9), Deleting: each(bits, 10), Destroys: each(bits, 11), Observed: each(bits, 12), Awaits: texts[bits>>13&1]}
 		}
@@ -91,9 +94,11 @@ func TestLaws(t *testing.T) {
 		switch {
 		case d.Verb == decide.Release && (!f.Deleting || f.Object != nil):
 			t.Errorf("%+v is released", f)
+		case d.Verb == decide.Delete && f.Blocked != "":
+			t.Errorf("the namespace of %+v is deleted with what is in it", f)
 		case d.Verb == decide.Delete && !f.Deleting:
 			t.Errorf("the object of %+v is deleted", f)
-		case d.Verb == decide.Write && (f.Deleting || f.Definition+f.Refused+f.Invalid+f.Missing+f.Holder+f.Moved != ""):
+		case d.Verb == decide.Write && (f.Deleting || f.Definition+f.Refused+f.Invalid+f.Waits+f.Missing+f.Holder+f.Moved != ""):
 			t.Errorf("the object of %+v is written", f)
 		case d.Verb == decide.Keep && (f.Deleting || f.Kept || f.Object == nil):
 			t.Errorf("%+v is kept", f)

@@ -34,12 +34,13 @@ type Definition struct {
 	Annotations map[string]string
 	// Released: it has Cozystack's form, and its releases are exactly Cozystack's.
 	Released bool
-	// Helm, Terraform or Composition is set, as Backend says.
+	// Helm, Terraform, Tenant or Composition is set, as Backend says.
 	Helm        *appv1.HelmBackend
 	Terraform   *appv1.TerraformBackend
+	Tenant      *appv1.TenantBackend
 	Composition *composition.Composition
 	Schema      *schema.Schema
-	// Table maps fields to variables; nil with Helm.
+	// Table maps fields to variables; nil without Terraform.
 	Table *variables.Table
 	// Template is the part of each object's spec that the definition sets; nil for none.
 	Template map[string]any
@@ -81,15 +82,18 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	case d.Spec.Release != nil && b == nil:
 		list = append(list, p.useHelm(d.Spec.Release, "spec.release")...)
 		p.Released = true
-	case b != nil && b.Helm != nil && b.Terraform == nil && d.Spec.Release == nil:
-		list = append(list, p.useHelm(b.Helm, "spec.backend.helm")...)
-	case b != nil && b.Terraform != nil && b.Helm == nil && d.Spec.Release == nil:
-		p.Backend, p.Terraform, p.Prefix, p.Labels = appv1.BackendTerraform, b.Terraform, b.Terraform.Prefix, b.Terraform.Labels
-	case b != nil && b.Composition != nil && b.Terraform == nil && b.Helm == nil && d.Spec.Release == nil:
-		p.Backend, p.Prefix, p.Labels = appv1.BackendComposition, b.Composition.Prefix, b.Composition.Labels
-	default:
+	case b == nil || d.Spec.Release != nil || fields(b) != 1:
 		list = append(list, finding.Finding{Severity: finding.Error, Field: "spec", Problem: "it has neither a release nor one backend",
 			Advice: "set spec.release, or spec.backend with type and the field that type names"})
+	case b.Helm != nil:
+		list = append(list, p.useHelm(b.Helm, "spec.backend.helm")...)
+	case b.Composition != nil:
+		p.Backend, p.Prefix, p.Labels = appv1.BackendComposition, b.Composition.Prefix, b.Composition.Labels
+	case b.Tenant != nil:
+		p.Backend, p.Tenant, p.Labels = appv1.BackendTenant, b.Tenant, b.Tenant.Labels
+		p.Prefix, _ = b.Tenant.Begin()
+	default:
+		p.Backend, p.Terraform, p.Prefix, p.Labels = appv1.BackendTerraform, b.Terraform, b.Terraform.Prefix, b.Terraform.Labels
 	}
 	if slices.Contains(reserved, d.Spec.Application.Plural) {
 		list.Add(finding.Error, "spec.application.plural", "choose another one", "%q is reserved", d.Spec.Application.Plural)
@@ -111,6 +115,16 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	}
 	p.Warnings = list.Of(finding.Warning)
 	return p, list
+}
+
+// fields is how many fields of a union are set.
+func fields(b *appv1.Backend) (n int) {
+	for _, set := range []bool{b.Helm != nil, b.Terraform != nil, b.Tenant != nil, b.Composition != nil} {
+		if set {
+			n++
+		}
+	}
+	return n
 }
 
 func (p *Definition) useHelm(h *appv1.HelmBackend, field string) (list finding.List) {

@@ -173,7 +173,7 @@ func TestKindsOfOlderServersAndDamage(t *testing.T) {
 
 // TestLaws plays changes and completions, with the ledger written and read in between.
 func TestLaws(t *testing.T) {
-	texts := []string{"a", "b", "c", noise(180<<10, "d"), noise(220<<10, "e")}
+	texts := []string{"a", "b", "c", "d", "e", "f", "g", noise(180<<10, "h"), noise(220<<10, "i")}
 	rapid.Check(t, func(t *rapid.T) {
 		l, last := Ledger{}, int64(0)
 		for range rapid.IntRange(1, 7).Draw(t, "steps") {

@@ -78,8 +78,12 @@ func schemaOf(d *definition.Definition) *apiextensionsv1.JSONSchemaProps {
 	return root
 }
 
-// namePattern is that of names: with Helm, those of releases of Cozystack.
+// namePattern is that of names: with Helm, those of releases of Cozystack. The namespaces of tenants join
+// their names with dashes.
 func namePattern(d *definition.Definition) string {
+	if d.Backend == appv1.BackendTenant {
+		return "^[a-z][a-z0-9]*$"
+	}
 	if d.Backend == appv1.BackendHelm && d.Prefix == "" {
 		return "^[a-z]([a-z0-9-]*[a-z0-9])?$"
 	}
@@ -99,9 +103,12 @@ func columns(d *definition.Definition) []apiextensionsv1.CustomResourceColumnDef
 		{Name: "Ready", Type: "string", JSONPath: ready + ".status", Description: "Whether it is as the spec says."},
 		{Name: "Status", Type: "string", JSONPath: ".status.phase", Description: "The status in one word."},
 	}
-	if d.Backend != appv1.BackendHelm {
+	switch d.Backend {
+	case appv1.BackendTerraform, appv1.BackendComposition:
 		list = append(list, apiextensionsv1.CustomResourceColumnDefinition{Name: "Plan", Type: "string", JSONPath: ".status.plan.id", Description: "The plan that waits for approval."})
-	} else {
+	case appv1.BackendTenant:
+		list = append(list, apiextensionsv1.CustomResourceColumnDefinition{Name: "Namespace", Type: "string", JSONPath: ".status.namespace", Description: "The namespace of the tenant."})
+	case appv1.BackendHelm:
 		list = append(list, apiextensionsv1.CustomResourceColumnDefinition{Name: "Version", Type: "string", JSONPath: ".status.version", Description: "The version of the chart."})
 	}
 	return append(list,

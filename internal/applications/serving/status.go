@@ -52,7 +52,8 @@ func statusSchema() props {
 		}),
 		"revision": object("The revisions of the program.", map[string]props{
 			"planned": text("The revision that was last planned."), "applied": text("The revision that was last applied.")}),
-		"version": text("The version of the chart."),
+		"version":   text("The version of the chart."),
+		"namespace": text("The namespace of a tenant."),
 		"definition": object("The revision of the definition that the object follows.", map[string]props{
 			"revision": {Type: "integer", Format: "int64", Description: "The revision from which the object behind it was last written."},
 			"waiting":  {Type: "integer", Format: "int64", Description: "The newer revision that it will get when it has its turn in the rollout."}}),

@@ -120,7 +120,11 @@ command changes nothing.`,
 			v.Line("Plan", "%s: %s", p.ID, p.Summary)
 		}
 		if b := status.BackendRef; b != nil {
-			v.Line("Behind it", "%s %s/%s", b.Kind, i.Namespace, b.Name)
+			at := i.Namespace + "/" + b.Name
+			if status.Namespace != "" {
+				at = b.Name // the namespace itself
+			}
+			v.Line("Behind it", "%s %s", b.Kind, at)
 		}
 		if len(status.Resources) > 0 {
 			resources(v, status.Resources)

@@ -14,6 +14,7 @@ import (
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/applications/definition"
+	"github.com/yuba-dev/yuba/internal/applications/namespaces"
 	"github.com/yuba-dev/yuba/internal/applications/render"
 	"github.com/yuba-dev/yuba/internal/applications/schema"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/diff"
@@ -137,6 +138,8 @@ func object(d *definition.Definition, i *render.Instance) (*unstructured.Unstruc
 		return render.HelmRelease(d, i)
 	case appv1.BackendComposition:
 		return render.Sketch(context.Background(), d, i)
+	case appv1.BackendTenant:
+		return asked(d, i), nil
 	case appv1.BackendTerraform:
 	}
 	stack, err := render.Terraform(d, i)
@@ -148,6 +151,18 @@ func object(d *definition.Definition, i *render.Instance) (*unstructured.Unstruc
 		return nil, fmt.Errorf("write the stack: %w", err)
 	}
 	return &unstructured.Unstructured{Object: content}, nil
+}
+
+// asked is the namespace of a tenant, with what the instance asks for. What it inherits and is granted
+// depends on its neighbours, and not on the definition.
+func asked(d *definition.Definition, i *render.Instance) *unstructured.Unstructured {
+	prefix, root := d.Tenant.Begin()
+	tree := namespaces.Tree{Root: root, Prefix: prefix}
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": d.Schema.Default(i.Spec)}}
+	u.SetGroupVersionKind(namespaces.NamespaceKind)
+	u.SetName(tree.Child(i.Namespace, i.Name))
+	u.SetLabels(d.Labels)
+	return u
 }
 
 // changes reports whether applying the definition would change anything.

@@ -17,7 +17,6 @@ import (
 // options are the flags that the commands share.
 type options struct {
 	dir, stack, target string
-	everywhere         bool
 	parallel           int
 	impact             bool
 	// commit is planned in place of the working tree, compared with base; both may be empty.
