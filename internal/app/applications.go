@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -61,12 +62,17 @@ func (e *engine) serveApplications(direct client.Client) {
 
 // Stack implements [content.Applications].
 func (d *applicationDesk) Stack(ctx context.Context, i content.Instance) (*infrav1.Terraform, error) {
-	return d.known.Stack(ctx, i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name})
+	return d.known.Stack(ctx, i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name}, i.Part)
 }
 
 // Approve implements [content.Applications]: as "yuba approve", with the server's rights to the stack.
 // The API server has said that the person may approve plans of the kind.
 func (d *applicationDesk) Approve(ctx context.Context, i content.Instance, who audit.Who, plan, comment string) error {
+	// Plans of an instance with several stacks have ids such as network/plan-1a2b3c4d5e.
+	shown := plan
+	if part, id, ok := strings.Cut(plan, "/"); ok {
+		i.Part, plan = part, id
+	}
 	obj, err := d.Stack(ctx, i)
 	if err != nil {
 		return err
@@ -79,7 +85,7 @@ func (d *applicationDesk) Approve(ctx context.Context, i content.Instance, who a
 		if _, err := d.policies.Approve(ctx, name, who, plan, obj.Status.Plan.Policy.Bound, comment); err != nil {
 			return err
 		}
-		d.known.Approved(i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name}, plan, who.User)
+		d.known.Approved(i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name}, shown, who.User)
 		return nil
 	}
 	change, _ := verbs.Approve(obj, plan, time.Now())
@@ -94,6 +100,6 @@ func (d *applicationDesk) Approve(ctx context.Context, i content.Instance, who a
 	if err := d.direct.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(approval.Manager)); err != nil {
 		return fmt.Errorf("approve plan %s of %s: %w", plan, name, err)
 	}
-	d.known.Approved(i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name}, plan, who.User)
+	d.known.Approved(i.Resource, types.NamespacedName{Namespace: i.Namespace, Name: i.Name}, shown, who.User)
 	return nil
 }

@@ -62,7 +62,7 @@ func TestExamplesOfApplications(t *testing.T) {
 	y.create(t, secretOf(ns, "aws-credentials", map[string]string{"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": c.Token(), "AWS_ENDPOINT_URL": c.URL()}))
 	y.create(t, secretOf(ns, "postgres-admin", map[string]string{"admin_host": at.Hostname(), "admin_port": at.Port(), "admin_database": "shared", "admin_user": "admin", "admin_password": c.Token()}))
 	dir := filepath.Join(tofutest.RepositoryRoot(t), "examples", "applications")
-	for _, file := range []string{"vpc", "dnszone", "bucket", "postgres", "website"} {
+	for _, file := range []string{"vpc", "dnszone", "bucket", "postgres", "website", "webapp"} {
 		y.do(t, "kubectl", "apply", "-f", filepath.Join(dir, file+".yaml"))
 	}
 	y.do(t, "kubectl", "wait", "--for=condition=Ready", "applicationdefinitions", "--all", "--timeout=60s")

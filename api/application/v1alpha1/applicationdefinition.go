@@ -14,7 +14,7 @@ import (
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Kind",type="string",JSONPath=".spec.application.kind",description="The kind that it declares."
-// +kubebuilder:printcolumn:name="Backend",type="string",JSONPath=".status.backend",description="What instances become: Helm, Terraform or Tenant."
+// +kubebuilder:printcolumn:name="Backend",type="string",JSONPath=".status.backend",description="What instances become: Helm, Terraform, Tenant or Composition."
 // +kubebuilder:printcolumn:name="Instances",type="integer",JSONPath=".status.instances",description="How many objects of the kind exist."
 // +kubebuilder:printcolumn:name="Up-to-date",type="integer",JSONPath=".status.rollout.updated",description="How many of them have the last change."
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the kind is served as the definition says."
@@ -44,7 +44,7 @@ type ApplicationDefinitionSpec struct {
 	// +optional
 	Release *HelmBackend `json:"release,omitempty"`
 
-	// (Yuba) What instances become: Helm releases, stacks or namespaces. Use either this or release.
+	// (Yuba) What instances become: Helm releases, stacks, namespaces or several objects. Use either this or release.
 	// +optional
 	Backend *Backend `json:"backend,omitempty"`
 
@@ -189,7 +189,7 @@ type ApplicationDefinitionStatus struct {
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// (Yuba) What instances become: Helm, Terraform or Tenant.
+	// (Yuba) What instances become: Helm, Terraform, Tenant or Composition.
 	// +optional
 	Backend BackendType `json:"backend,omitempty"`
 

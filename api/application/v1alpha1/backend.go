@@ -11,7 +11,7 @@ import (
 
 // BackendType is what an instance becomes.
 //
-// +kubebuilder:validation:Enum=Helm;Terraform;Tenant
+// +kubebuilder:validation:Enum=Helm;Terraform;Tenant;Composition
 type BackendType string
 
 // The backends.
@@ -19,15 +19,18 @@ const (
 	BackendHelm      BackendType = "Helm"
 	BackendTerraform BackendType = "Terraform"
 	BackendTenant    BackendType = "Tenant"
+	// BackendComposition is several objects.
+	BackendComposition BackendType = "Composition"
 )
 
 // Backend says what instances become. It is a union: the field that type names is set, and no other.
 //
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Helm') == has(self.helm)",message="helm is required with type Helm, and allowed only then"
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Terraform') == has(self.terraform)",message="terraform is required with type Terraform, and allowed only then"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'Composition') == has(self.composition)",message="composition is required with type Composition, and allowed only then"
 // +kubebuilder:validation:XValidation:rule="(self.type == 'Tenant') == has(self.tenant)",message="tenant is required with type Tenant, and allowed only then"
 type Backend struct {
-	// Helm, Terraform or Tenant.
+	// Helm, Terraform, Tenant or Composition.
 	Type BackendType `json:"type"`
 
 	// Each instance becomes a HelmRelease.
@@ -41,6 +44,10 @@ type Backend struct {
 	// Each instance becomes a namespace below its own one, with a quota, permissions and values.
 	// +optional
 	Tenant *TenantBackend `json:"tenant,omitempty"`
+
+	// Each instance becomes several objects.
+	// +optional
+	Composition *CompositionBackend `json:"composition,omitempty"`
 }
 
 // TenantBackend makes a namespace of each instance: a tenant as Cozystack has them. Tenants form a tree,
@@ -354,6 +361,8 @@ type InstanceStatus struct {
 	Namespace string `json:"namespace,omitempty"`
 	// The object that the instance became.
 	BackendRef *BackendReference `json:"backendRef,omitempty"`
+	// The objects of a composed instance.
+	Resources []InstanceResource `json:"resources,omitempty"`
 	// The revision of the definition that the instance follows.
 	Definition *InstanceDefinition `json:"definition,omitempty"`
 }

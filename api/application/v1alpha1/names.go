@@ -37,6 +37,10 @@ const (
 	AnnotationIdentity = "apps.cozystack.io/identity"
 	// AnnotationAbandon deletes an instance and leaves what it made: the value is the instance's uid.
 	AnnotationAbandon = "apps.cozystack.io/abandon"
+	// AnnotationResource is on each object of a composed instance: the id of its resource.
+	// AnnotationNeeds has the ids of those that it needs, with commas: they are deleted after it.
+	AnnotationResource = "apps.cozystack.io/resource"
+	AnnotationNeeds    = "apps.cozystack.io/needs"
 	// AnnotationReconcile requests a reconciliation whenever its value changes.
 	AnnotationReconcile = meta.ReconcileRequestAnnotation
 )
@@ -116,6 +120,8 @@ const (
 	ReasonStrands = "StrandsInstances"
 	// ReasonInUse: the definition is being deleted, and has instances.
 	ReasonInUse = "InUse"
+	// ReasonCycle: its kind and others would make each other without end.
+	ReasonCycle = "Cycle"
 	// ReasonRefused: the API server refused the kind.
 	ReasonRefused = "Refused"
 )
@@ -177,6 +183,8 @@ func (d *ApplicationDefinition) Prefix() string {
 		return b.Helm.Prefix
 	case b != nil && b.Terraform != nil:
 		return b.Terraform.Prefix
+	case b != nil && b.Composition != nil:
+		return b.Composition.Prefix
 	}
 	return ""
 }

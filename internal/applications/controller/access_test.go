@@ -119,7 +119,7 @@ func TestRightsToAnInstanceAreNoneToOtherStacks(t *testing.T) {
 	w.await("Sack", "taken", appv1.PhaseFailed)
 	w.await("Sack", "free", appv1.PhaseProgressing)
 	stackOf := func(resource, name string) (*infrav1.Terraform, error) {
-		return w.applications.Stack(context.Background(), resource, types.NamespacedName{Namespace: w.namespace, Name: name})
+		return w.applications.Stack(context.Background(), resource, types.NamespacedName{Namespace: w.namespace, Name: name}, "")
 	}
 	if stack, err := stackOf("sacks", "free"); err != nil || stack.Name != "sack-free" {
 		t.Errorf("the instance's own stack: %v, %v", stack, err)

@@ -53,7 +53,11 @@ type Applications struct {
 	tenants tenants
 	engine  *engine.Engine
 	cluster *engine.Cluster
-	memory  memory
+	// objects follows those of instances with several, besides stacks and instances.
+	objects *owned.Watch
+	// direct is cluster without a cache.
+	direct *engine.Cluster
+	memory memory
 	// granted has the digests of the roles that were written, by the UIDs of their definitions.
 	granted sync.Map
 
@@ -120,6 +124,38 @@ type memo struct {
 	shown [sha256.Size]byte
 	// parts are the objects of a tenant.
 	parts map[owned.ID]left
+	// pieces are the objects of an instance with several, and shownValues its outputs.
+	pieces      map[owned.ID]partMemo
+	shownValues map[string]any
+}
+
+// partMemo is what a pass leaves about one of several objects.
+type partMemo struct {
+	version, digest string
+	left            owned.Print
+	stamp           stamp
+	// outputs are those of a stack, as its status with that digest says.
+	outputsDigest string
+	outputs       map[string]any
+}
+
+func (m *memo) part(id owned.ID, change func(*partMemo)) {
+	if m.pieces == nil {
+		m.pieces = map[owned.ID]partMemo{}
+	}
+	one := m.pieces[id]
+	change(&one)
+	m.pieces[id] = one
+}
+
+func (m *memo) setPart(c *component, left owned.Print, mark stamp) {
+	m.part(c.id, func(one *partMemo) {
+		one.version, one.digest, one.left, one.stamp = c.gvk.Version, c.digest, left, mark
+	})
+}
+
+func (m *memo) setOutputs(c *component, digest string, outputs map[string]any) {
+	m.part(c.id, func(one *partMemo) { one.version, one.outputsDigest, one.outputs = c.gvk.Version, digest, outputs })
 }
 
 func (m *memory) get(k Key) memo {

@@ -6,6 +6,8 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,24 +16,38 @@ import (
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/applications/composition"
+	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
-// Stack is the stack of an instance, whose kind is named by its plural. It returns NotFound if there is
-// no such instance or stack, if instances of the kind have no stacks, or if the stack of that name is not
-// the instance's: rights to an instance are none to stacks of others.
-func (a *Applications) Stack(ctx context.Context, resource string, instance types.NamespacedName) (*infrav1.Terraform, error) {
+// Stack is the stack of an instance, whose kind is named by its plural. Of an instance with several
+// objects it is the one that part names, or else the first whose plan waits, or else the first. It
+// returns NotFound if there is no such instance or stack, or if the stack of that name is not the
+// instance's: rights to an instance are none to stacks of others.
+func (a *Applications) Stack(ctx context.Context, resource string, instance types.NamespacedName, part string) (*infrav1.Terraform, error) {
 	name, k, ok := a.book.byResource(resource)
-	missing := apierrors.NewNotFound(appv1.InstanceVersion.WithResource(resource).GroupResource(), instance.Name)
-	if !ok || k.backend != appv1.BackendTerraform {
+	missing := apierrors.NewNotFound(appv1.InstanceVersion.WithResource(resource).GroupResource(), strings.TrimSuffix(instance.Name+"/"+part, "/"))
+	if !ok || k.backend == appv1.BackendHelm || part != "" && k.backend == appv1.BackendTerraform {
 		return nil, missing
 	}
 	m, _ := a.instances.Look(Key{name, instance.Namespace, instance.Name}.id())
 	if m == nil {
 		return nil, missing
 	}
-	stack := &infrav1.Terraform{}
 	at := client.ObjectKey{Namespace: instance.Namespace, Name: k.prefix + instance.Name}
+	if k.backend == appv1.BackendComposition {
+		p := &pass{Applications: a, key: Key{name, instance.Namespace, instance.Name}, kind: k, meta: m, composed: &composed{}}
+		if err := p.findStacks(ctx); err != nil {
+			return nil, err
+		}
+		found := first(p.composed.parts, k.parsed, part)
+		if found == nil {
+			return nil, missing
+		}
+		at.Name = found.id.Name
+	}
+	stack := &infrav1.Terraform{}
 	if err := a.Reader.Get(ctx, at, stack); apierrors.IsNotFound(err) {
 		return nil, missing
 	} else if err != nil {
@@ -41,6 +57,29 @@ func (a *Applications) Stack(ctx context.Context, resource string, instance type
 		return nil, missing
 	}
 	return stack, nil
+}
+
+// first is the stack that a part's id names, or else the first that waits for approval, or else the first
+// one; nil for none. The order is that of the definition, if there is one.
+func first(stacks []*component, d *definition.Definition, part string) (found *component) {
+	place := func(c *component) int {
+		id := c.live.Annotations[appv1.AnnotationResource]
+		if d == nil || d.Composition == nil {
+			return 0
+		}
+		return slices.IndexFunc(d.Composition.Resources, func(r *composition.Resource) bool { return r.ID == id })
+	}
+	slices.SortStableFunc(stacks, func(a, b *component) int { return place(a) - place(b) })
+	for _, c := range stacks {
+		switch {
+		case part != "" && c.live.Annotations[appv1.AnnotationResource] != part:
+		case part != "" || c.stack.AwaitsApproval():
+			return c
+		case found == nil:
+			found = c
+		}
+	}
+	return found
 }
 
 // Approved records on an instance who has approved its plan.

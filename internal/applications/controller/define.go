@@ -160,6 +160,8 @@ func (p *defining) check(ctx context.Context) error {
 		p.reason, p.problem = appv1.ReasonConflict, conflict
 	case p.theirs != "":
 		p.reason, p.problem, p.again = appv1.ReasonForeign, p.theirs, troubleAfter
+	case definition.Cycle(p.obj, all) != "":
+		p.reason, p.problem = appv1.ReasonCycle, "the kinds would make each other without end: "+definition.Cycle(p.obj, all)+". Remove one of these resources"
 	case parsed == nil:
 		p.reason, p.problem = appv1.ReasonInvalid, found.Of(finding.Error).String()
 	default:
@@ -270,6 +272,11 @@ func (p *defining) follow(ctx context.Context) error {
 	}
 	if news {
 		p.wake(name)
+		for maker, k := range p.book.all() {
+			if k.parsed != nil && k.parsed.Composition != nil && slices.Contains(k.parsed.Composition.Kinds(), name) {
+				p.wake(maker)
+			}
+		}
 	}
 	if k.wave != nil {
 		k.wave.begin()

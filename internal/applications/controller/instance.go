@@ -59,6 +59,8 @@ type pass struct {
 	revision int64
 	part     part
 	facts    decide.Facts
+	// composed is set for an instance with several objects, instead of those above.
+	composed *composed
 	// again is when to look again; 0 for never.
 	again time.Duration
 }
@@ -84,6 +86,9 @@ func (a *Applications) reconcile(ctx context.Context, key Key) (ctrl.Result, err
 		defer a.tenants.pass.Unlock()
 	}
 	p := &pass{Applications: a, key: key, kind: k, meta: meta, sight: at, revision: k.target}
+	if k.backend == appv1.BackendComposition {
+		return a.reconcileComposed(ctx, p)
+	}
 	if err := p.gather(ctx); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -82,8 +82,11 @@ func openOutputs(t *infrav1.Terraform, secret *corev1.Secret) (outputs map[strin
 	if !ok || t.Status.OpenOutputsDigest != t.SealOfOpenOutputs(note) {
 		return nil, false
 	}
-	size := 0
-	for _, name := range t.Spec.WriteOutputsToSecret.Outputs {
+	size, names := 0, t.Spec.WriteOutputsToSecret.Outputs
+	if len(names) == 0 {
+		names = known.Open // the Secret has all outputs
+	}
+	for _, name := range names {
 		if !slices.Contains(known.Open, name) {
 			continue
 		}

@@ -127,9 +127,20 @@ func (a *Applications) open(ctx context.Context, mgr ctrl.Manager) (err error) {
 	whole := func(see func(*unstructured.Unstructured) any) func(schema.GroupKind) func(*unstructured.Unstructured) any {
 		return func(schema.GroupKind) func(*unstructured.Unstructured) any { return see }
 	}
-	a.instances = owned.NewWatch(ctx, owned.Options{Metadata: meta, Objects: objects, Mapper: m, Look: whole(see),
-		Owners:  func(owned.ID, metav1.Object) []owned.Owner { return []owned.Owner{{}} },
-		Changed: func(_ owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) { a.noticed(id, now) }})
+	a.instances = owned.NewWatch(ctx, owned.Options{Metadata: meta, Objects: objects, Mapper: m, Look: whole(see), WithOwnerReferences: true,
+		Owners: func(_ owned.ID, o metav1.Object) []owned.Owner { return append(makers(o), owned.Owner{}) },
+		Changed: func(maker owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) {
+			if maker.Name == "" {
+				a.noticed(id, now)
+				return
+			}
+			a.instanceQueue.Add(madeBy(maker), 0)
+		}})
+	a.objects = owned.NewWatch(ctx, owned.Options{Metadata: meta, Objects: objects, Mapper: m, Look: lookAt, Selector: appv1.LabelKind, WithOwnerReferences: true,
+		Owners: func(_ owned.ID, o metav1.Object) []owned.Owner { return makers(o) },
+		Changed: func(maker owned.Owner, _ owned.ID, _ *metav1.PartialObjectMetadata) {
+			a.instanceQueue.Add(madeBy(maker), 0)
+		}})
 	a.releases = owned.NewWatch(ctx, owned.Options{Metadata: meta, Objects: objects, Mapper: m, Look: whole(seeRelease), Selector: appv1.LabelKind, WithOwnerReferences: true,
 		Owners: func(owned.ID, metav1.Object) []owned.Owner { return []owned.Owner{{}} },
 		Changed: func(_ owned.Owner, id owned.ID, now *metav1.PartialObjectMetadata) {
@@ -147,6 +158,7 @@ func (a *Applications) open(ctx context.Context, mgr ctrl.Manager) (err error) {
 		}})
 	a.engine = engine.New(engine.Policy{Kind: "Application", Manager: appv1.FieldManager}, a, nil)
 	a.cluster = &engine.Cluster{Client: a.Client, Mapper: mgr.GetRESTMapper()}
+	a.direct = &engine.Cluster{Client: a.instanceClient, Mapper: m}
 	return nil
 }
 
@@ -205,6 +217,20 @@ func instancesOf(o metav1.Object) []Key {
 		return nil
 	}
 	return []Key{{ref.Kind, o.GetNamespace(), ref.Name}}
+}
+
+// makers names the instance that controls an object, as an owner: its kind is a part of the name.
+func makers(o metav1.Object) (owners []owned.Owner) {
+	for _, key := range instancesOf(o) {
+		owners = append(owners, owned.Owner{Namespace: key.Namespace, Name: key.Kind + "/" + key.Name})
+	}
+	return owners
+}
+
+// madeBy is the instance that makers names.
+func madeBy(maker owned.Owner) Key {
+	kind, name, _ := strings.Cut(maker.Name, "/")
+	return Key{kind, maker.Namespace, name}
 }
 
 // noticed requests a pass over an instance that has changed, and a count if it came or went.

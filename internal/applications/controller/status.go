@@ -98,6 +98,9 @@ func (p *pass) stand(s *appv1.InstanceStatus, is decide.Standing) {
 
 // describe sets what the object says.
 func (p *pass) describe(ctx context.Context, s *appv1.InstanceStatus) error {
+	if p.composed != nil {
+		return p.describeComposed(ctx, s)
+	}
 	if p.live != nil {
 		gvk := p.live.GroupVersionKind()
 		s.BackendRef = &appv1.BackendReference{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: p.live.Name}

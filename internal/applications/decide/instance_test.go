@@ -115,4 +115,4 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-func TestImports(t *testing.T) { puretest.Imports(t) }
+func TestImports(t *testing.T) { puretest.Imports(t, "fmt", "slices", "strings") }

@@ -14,6 +14,7 @@ import (
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/applications/composition"
 	"github.com/yuba-dev/yuba/internal/applications/finding"
 	"github.com/yuba-dev/yuba/internal/applications/schema"
 	"github.com/yuba-dev/yuba/internal/applications/variables"
@@ -33,11 +34,12 @@ type Definition struct {
 	Annotations map[string]string
 	// Released: it has Cozystack's form, and its releases are exactly Cozystack's.
 	Released bool
-	// Helm, Terraform or Tenant is set, as Backend says.
-	Helm      *appv1.HelmBackend
-	Terraform *appv1.TerraformBackend
-	Tenant    *appv1.TenantBackend
-	Schema    *schema.Schema
+	// Helm, Terraform, Tenant or Composition is set, as Backend says.
+	Helm        *appv1.HelmBackend
+	Terraform   *appv1.TerraformBackend
+	Tenant      *appv1.TenantBackend
+	Composition *composition.Composition
+	Schema      *schema.Schema
 	// Table maps fields to variables; nil without Terraform.
 	Table *variables.Table
 	// Template is the part of each object's spec that the definition sets; nil for none.
@@ -85,6 +87,8 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 			Advice: "set spec.release, or spec.backend with type and the field that type names"})
 	case b.Helm != nil:
 		list = append(list, p.useHelm(b.Helm, "spec.backend.helm")...)
+	case b.Composition != nil:
+		p.Backend, p.Prefix, p.Labels = appv1.BackendComposition, b.Composition.Prefix, b.Composition.Labels
 	case b.Tenant != nil:
 		p.Backend, p.Tenant, p.Labels = appv1.BackendTenant, b.Tenant, b.Tenant.Labels
 		p.Prefix, _ = b.Tenant.Begin()
@@ -103,6 +107,9 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 	if s != nil && p.Terraform != nil {
 		list = append(list, p.terraform()...)
 	}
+	if s != nil && p.Backend == appv1.BackendComposition {
+		list = append(list, p.compose(d.Spec.Backend.Composition)...)
+	}
 	if list.Err() != nil {
 		return nil, list
 	}
@@ -112,7 +119,7 @@ func Parse(d *appv1.ApplicationDefinition) (*Definition, finding.List) {
 
 // fields is how many fields of a union are set.
 func fields(b *appv1.Backend) (n int) {
-	for _, set := range []bool{b.Helm != nil, b.Terraform != nil, b.Tenant != nil} {
+	for _, set := range []bool{b.Helm != nil, b.Terraform != nil, b.Tenant != nil, b.Composition != nil} {
 		if set {
 			n++
 		}
@@ -148,6 +155,32 @@ func (p *Definition) Identity() *appv1.Identity {
 func (p *Definition) Choosable() bool {
 	identity := p.Identity()
 	return identity != nil && len(identity.Allowed) > 0
+}
+
+// compose checks what is special to compositions.
+func (p *Definition) compose(b *appv1.CompositionBackend) (list finding.List) {
+	const field = "spec.backend.composition"
+	made, found := composition.Parse(b, p.Schema)
+	list = append(list, found.Below(field)...)
+	if made == nil {
+		return list
+	}
+	p.Composition = made
+	if slices.Contains(made.Kinds(), p.Application.Kind) {
+		list.Add(finding.Error, field, "remove that resource", "an instance of %s would make another one, and so on", p.Application.Kind)
+	}
+	if made.Longest() >= appv1.MaxName {
+		list.Add(finding.Error, field, "shorten the prefix and the ids", "names of objects have at most %d characters, and %d of them are the definition's", appv1.MaxName, made.Longest())
+	}
+	return list
+}
+
+// Overhead is how many characters the names of objects have besides the instance's name.
+func (p *Definition) Overhead() int {
+	if p.Composition != nil {
+		return p.Composition.Longest()
+	}
+	return len(p.Prefix)
 }
 
 // terraform checks what is special to stacks.

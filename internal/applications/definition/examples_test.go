@@ -43,7 +43,7 @@ func TestExamplesAreSound(t *testing.T) {
 		}
 		kinds[parsed.Application.Kind] = parsed
 	}
-	if len(kinds) != 6 {
+	if len(kinds) != 7 {
 		t.Errorf("%d definitions", len(kinds))
 	}
 	text, err := os.ReadFile("../../../examples/applications/instances.yaml")

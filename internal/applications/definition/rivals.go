@@ -62,6 +62,8 @@ func place(d *appv1.ApplicationDefinition) (backend appv1.BackendType, prefix st
 		return appv1.BackendHelm, b.Helm.Prefix
 	case b != nil && b.Terraform != nil:
 		return appv1.BackendTerraform, b.Terraform.Prefix
+	case b != nil && b.Composition != nil:
+		return appv1.BackendComposition, b.Composition.Prefix
 	case b != nil && b.Tenant != nil:
 		prefix, _ = b.Tenant.Begin()
 		return appv1.BackendTenant, prefix

@@ -62,6 +62,7 @@ func (i *Instance) metadata(d *definition.Definition) metav1.ObjectMeta {
 // ours are the annotations that say something to Yuba, or to kubectl.
 func ours(key string) bool {
 	return key == appv1.AnnotationApprovePlan || key == appv1.AnnotationIdentity || key == appv1.AnnotationAbandon || key == appv1.AnnotationReconcile ||
+		key == appv1.AnnotationResource || key == appv1.AnnotationNeeds || key == appv1.AnnotationMade || key == appv1.AnnotationStamp ||
 		strings.HasPrefix(key, "kubectl.kubernetes.io/")
 }
 

@@ -62,7 +62,7 @@ func schemaOf(d *definition.Definition) *apiextensionsv1.JSONSchemaProps {
 			"apiVersion": {Type: "string"},
 			"kind":       {Type: "string"},
 			"metadata": {Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
-				"name": {Type: "string", MaxLength: ptr.To(int64(appv1.MaxName - len(d.Prefix))), Pattern: namePattern(d)},
+				"name": {Type: "string", MaxLength: ptr.To(int64(appv1.MaxName - d.Overhead())), Pattern: namePattern(d)},
 			}},
 			"appVersion": {Type: "string", Description: "The version that the object was written for. Kept for Cozystack's tools."},
 			"spec":       spec,
@@ -104,7 +104,7 @@ func columns(d *definition.Definition) []apiextensionsv1.CustomResourceColumnDef
 		{Name: "Status", Type: "string", JSONPath: ".status.phase", Description: "The status in one word."},
 	}
 	switch d.Backend {
-	case appv1.BackendTerraform:
+	case appv1.BackendTerraform, appv1.BackendComposition:
 		list = append(list, apiextensionsv1.CustomResourceColumnDefinition{Name: "Plan", Type: "string", JSONPath: ".status.plan.id", Description: "The plan that waits for approval."})
 	case appv1.BackendTenant:
 		list = append(list, apiextensionsv1.CustomResourceColumnDefinition{Name: "Namespace", Type: "string", JSONPath: ".status.namespace", Description: "The namespace of the tenant."})

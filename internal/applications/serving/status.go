@@ -30,6 +30,11 @@ func statusSchema() props {
 		"lastTransitionTime": {Type: "string", Format: "date-time", Description: "When the status of the condition last changed."},
 		"observedGeneration": {Type: "integer", Format: "int64", Description: "The generation of the object that the condition is about."},
 	}, "type", "status", "reason", "message", "lastTransitionTime")
+	resource := object("An object of the instance.", map[string]props{
+		"id": text("The id of the resource in the definition."), "apiVersion": text("Its API version."), "kind": text("Its kind."), "name": text("Its name."),
+		"state":   text("Its state in one word: Waiting, Progressing, AwaitingApproval, Ready, Failed or Deleting."),
+		"message": text("Why, unless it is ready."),
+	}, "id", "apiVersion", "kind", "name", "state")
 	return object("The observed state. The server writes it.", map[string]props{
 		"observedGeneration": {Type: "integer", Format: "int64", Description: "The generation of the object that the status describes."},
 		"conditions": {Type: "array", Description: "The conditions: Ready; Reconciling and Stalled only while True.",
@@ -53,5 +58,6 @@ func statusSchema() props {
 			"revision": {Type: "integer", Format: "int64", Description: "The revision from which the object behind it was last written."},
 			"waiting":  {Type: "integer", Format: "int64", Description: "The newer revision that it will get when it has its turn in the rollout."}}),
 		"backendRef": object("The object behind it.", map[string]props{"apiVersion": text("Its API version."), "kind": text("Its kind."), "name": text("Its name.")}),
+		"resources":  {Type: "array", Description: "The objects of the instance, if it has several.", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &resource}},
 	})
 }

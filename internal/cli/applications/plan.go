@@ -24,19 +24,21 @@ import (
 
 func newPlanCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "plan KIND NAME",
+		Use:   "plan KIND NAME [RESOURCE]",
 		Short: "Show the pending plan of an instance, or the last one",
 		Long: `Show the changes of the plan that waits for approval, else of the last one that Yuba stored. The command hides sensitive
-values, and makes no new plan.`,
-		Example: "  yuba app plan bucket photos\n  yuba app plan bucket team-a/photos -o json",
-		Args:    ui.Arguments(2, 2), ValidArgsFunction: ui.NoNames,
+values, and makes no new plan. Of an instance with several stacks, RESOURCE is the id of one, as "yuba app why" lists them;
+without it, the command shows the plan that waits.`,
+		Example: "  yuba app plan bucket photos\n  yuba app plan bucket team-a/photos -o json\n  yuba app plan webapp shop network",
+		Args:    ui.Arguments(2, 3), ValidArgsFunction: ui.NoNames,
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
-	cmd.RunE = onInstance(a, func(ctx context.Context, s *session.Session, kind session.Kind, i content.Instance, _ []string) error {
+	cmd.RunE = onInstance(a, func(ctx context.Context, s *session.Session, kind session.Kind, i content.Instance, rest []string) error {
 		status, err := read(ctx, s, i)
 		if err != nil {
 			return err
 		}
+		i.Part = strings.Join(rest, "")
 		document, err := s.Content.InstancePlan(ctx, i)
 		if err != nil {
 			return failed("show the plan of", i, err)
@@ -49,7 +51,8 @@ values, and makes no new plan.`,
 			return out.Print(s.Out, p)
 		}
 		fmt.Fprint(s.Out, plan.Render(p, plan.RenderOptions{Color: s.Colors(s.Out)}))
-		if status.Plan != nil && status.Plan.ID != "" && status.Phase == appv1.PhaseAwaitingApproval {
+		part, _, several := strings.Cut(planOf(status), "/")
+		if planOf(status) != "" && status.Phase == appv1.PhaseAwaitingApproval && (i.Part == "" || several && part == i.Part) {
 			s.News("\nPlan %s waits for approval. Approve it:\n    yuba app approve %s %s %s", status.Plan.ID, kind.Word, s.Call(types.NamespacedName{Namespace: i.Namespace, Name: i.Name}), status.Plan.ID)
 		}
 		return nil
@@ -63,7 +66,8 @@ func newApproveCommand(a *session.App) *cobra.Command {
 		Use:   "approve KIND NAME [PLAN-ID]",
 		Short: "Approve the pending plan of an instance, so that Yuba applies it",
 		Long: `Approve the pending plan of an instance. Yuba applies exactly that plan. With PLAN-ID the command refuses if another plan is
-pending by now; without it, the command approves the plan that the instance's status names, so look at it first.
+pending by now; without it, the command approves the plan that the instance's status names, so look at it first. The plans of
+an instance with several stacks begin with the id of the resource, as in network/plan-1a2b3c4d5e.
 
 The server records who approves, as the API knows them. You need the right to create buckets/approve of the group
 content.yuba.dev for the kind Bucket, and none to stacks.`,
@@ -122,6 +126,10 @@ command changes nothing.`,
 			}
 			v.Line("Behind it", "%s %s", b.Kind, at)
 		}
+		if len(status.Resources) > 0 {
+			resources(v, status.Resources)
+			return nil
+		}
 		why, err := s.Content.InstanceWhy(ctx, i)
 		if apierrors.IsNotFound(err) {
 			return nil // it has no stack
@@ -142,6 +150,25 @@ command changes nothing.`,
 		return nil
 	})
 	return cmd
+}
+
+// resources lists the objects of an instance with several: those that are not ready say why.
+func resources(v ui.Labels, list []appv1.InstanceResource) {
+	label := "Resources"
+	for _, r := range list {
+		v.Line(label, "%s: %s %s is %s", r.ID, r.Kind, r.Name, r.State)
+		if label = ""; r.Message != "" {
+			v.Line("", "    %s", r.Message)
+		}
+	}
+}
+
+// planOf is the id of the plan that waits for approval; empty for none.
+func planOf(s appv1.InstanceStatus) string {
+	if s.Plan == nil {
+		return ""
+	}
+	return s.Plan.ID
 }
 
 func kindOf(r metav1.APIResource) session.Kind {

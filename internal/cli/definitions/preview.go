@@ -4,6 +4,7 @@
 package definitions
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -135,6 +136,8 @@ func object(d *definition.Definition, i *render.Instance) (*unstructured.Unstruc
 	switch d.Backend {
 	case appv1.BackendHelm:
 		return render.HelmRelease(d, i)
+	case appv1.BackendComposition:
+		return render.Sketch(context.Background(), d, i)
 	case appv1.BackendTenant:
 		return asked(d, i), nil
 	case appv1.BackendTerraform:

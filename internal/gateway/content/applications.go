@@ -30,8 +30,9 @@ type Applications interface {
 	Approve(ctx context.Context, instance Instance, who audit.Who, plan, comment string) error
 }
 
-// Instance names an instance by the plural name of its kind.
-type Instance struct{ Resource, Namespace, Name string }
+// Instance names an instance by the plural name of its kind. Part is the id of one of several stacks;
+// empty for the one whose plan waits, or the first.
+type Instance struct{ Resource, Namespace, Name, Part string }
 
 func (i Instance) path(subresource string) string {
 	return PathPrefix + "/namespaces/" + url.PathEscape(i.Namespace) + "/" + url.PathEscape(i.Resource) + "/" + url.PathEscape(i.Name) + "/" + subresource
@@ -52,7 +53,7 @@ func (h *Handler) instance(serve func(http.ResponseWriter, *http.Request, *infra
 }
 
 func instanceIn(r *http.Request) Instance {
-	return Instance{r.PathValue("resource"), r.PathValue("namespace"), r.PathValue("name")}
+	return Instance{r.PathValue("resource"), r.PathValue("namespace"), r.PathValue("name"), r.URL.Query().Get("part")}
 }
 
 // approveInstance approves the plan of an instance by its id, as the user that the API server has
@@ -88,10 +89,10 @@ func (c *Client) ApproveInstance(ctx context.Context, i Instance, plan, comment 
 
 // InstancePlan returns the last plan of an instance, in the format of [Client.Plan].
 func (c *Client) InstancePlan(ctx context.Context, i Instance) ([]byte, error) {
-	return c.read(ctx, i.path("plan"), nil)
+	return c.read(ctx, i.path("plan"), parameters("part", i.Part))
 }
 
 // InstanceWhy returns the current decision about the stack of an instance.
 func (c *Client) InstanceWhy(ctx context.Context, i Instance) (run.Why, error) {
-	return ask[run.Why](ctx, c, http.MethodGet, i.path("why"), nil, nil)
+	return ask[run.Why](ctx, c, http.MethodGet, i.path("why"), parameters("part", i.Part), nil)
 }

@@ -49,7 +49,7 @@ func compile(text string, output, variable *cel.Type, variables ...string) (*Exp
 	if issues.Err() != nil {
 		return nil, syntaxError(issues, fmt.Sprintf("failed to parse the CEL expression '%s': %s", text, issues.String()))
 	}
-	if got := checked.OutputType(); got != output {
+	if got := checked.OutputType(); output != nil && got != output {
 		return nil, fmt.Errorf("CEL expression output type mismatch: expected %s, got %s", output, got)
 	}
 	return plan(env, checked, parsed, text)

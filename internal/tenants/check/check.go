@@ -15,8 +15,8 @@ import (
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
+	"github.com/yuba-dev/yuba/internal/objects/graph"
 	"github.com/yuba-dev/yuba/internal/tenants/allocate"
-	"github.com/yuba-dev/yuba/internal/tenants/graph"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
@@ -258,7 +258,7 @@ func (c *checker) unasked() {
 
 // graph checks dependencies.
 func (c *checker) graph(objects []render.Object, whole bool) {
-	g, err := graph.Of(objects)
+	g, err := graph.Of(render.Nodes(objects))
 	if err != nil {
 		c.find(Error, "", "%s", err)
 		return

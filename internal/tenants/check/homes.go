@@ -5,6 +5,7 @@ package check
 
 import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/graph"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
@@ -18,7 +19,7 @@ func (c *checker) homes(objects []render.Object) {
 		}
 	}
 	for _, o := range objects {
-		id := render.IdentityOf(o.Object)
+		id := graph.IdentityOf(o.Object)
 		if kept := stays[id.Name]; id.Group == "" && id.Kind == "Namespace" && kept != "" && o.Resource.DeletionPolicy != tenantv1.DeletionPolicyRetain {
 			c.find(Warning, o.ID, "the namespace stays when the tenant is deleted, because %q is in it and has deletionPolicy: Retain; set it here, too", kept)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/yuba-dev/yuba/internal/objects/graph"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 	"github.com/yuba-dev/yuba/internal/tenants/row"
 )
@@ -16,14 +17,14 @@ import (
 func (c *checker) identities(objects []render.Object) {
 	first := map[render.Identity]string{}
 	for _, o := range objects {
-		first[render.IdentityOf(o.Object)] = o.ID
+		first[graph.IdentityOf(o.Object)] = o.ID
 	}
 	others, whole := c.objects(another(c.subject.Row), false)
 	if !whole {
 		return // it does not render with other values, which is not a mistake
 	}
 	for _, o := range others {
-		if id := render.IdentityOf(o.Object); first[id] == o.ID {
+		if id := graph.IdentityOf(o.Object); first[id] == o.ID {
 			c.find(Warning, o.ID, "every tenant would have the same %s, and all but the first would conflict with it; put {{ .uid }} into its name or namespace", id)
 		}
 	}

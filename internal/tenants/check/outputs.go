@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yuba-dev/yuba/internal/objects/graph"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
@@ -105,7 +106,7 @@ func names(list []string, some, none string) string {
 // another one.
 func (c *checker) keys(objects []render.Object) {
 	for _, o := range objects {
-		id := render.IdentityOf(o.Object)
+		id := graph.IdentityOf(o.Object)
 		if out := c.outputs[secretName{id.Namespace, id.Name}]; id.Group == "" && id.Kind == "Secret" && out != nil {
 			c.find(Error, o.ID, "the stack %q writes its outputs to a Secret of this name, and does not overwrite one that it does not own", out.id)
 		}

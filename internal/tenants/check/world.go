@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/yuba-dev/yuba/internal/objects/graph"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
@@ -36,7 +37,7 @@ func (c *checker) world(ctx context.Context, objects []render.Object, w World) e
 	}
 	namespaces := map[string]bool{}
 	for _, o := range objects {
-		if id := render.IdentityOf(o.Object); id.Group == "" && id.Kind == "Namespace" {
+		if id := graph.IdentityOf(o.Object); id.Group == "" && id.Kind == "Namespace" {
 			namespaces[id.Name] = true
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
+	"github.com/yuba-dev/yuba/internal/objects/graph"
 	"github.com/yuba-dev/yuba/internal/tofu/template"
 )
 
@@ -61,19 +61,15 @@ type objects struct {
 }
 
 // Identity identifies an object of an API, whatever version it is written in.
-type Identity struct {
-	schema.GroupKind
-	Namespace, Name string
-}
+type Identity = graph.Identity
 
-// IdentityOf returns the identity of an object.
-func IdentityOf(u *unstructured.Unstructured) Identity {
-	return Identity{u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()}
-}
-
-// String returns "Secret default/acme".
-func (i Identity) String() string {
-	return i.Kind + " " + strings.TrimPrefix(i.Namespace+"/"+i.Name, "/")
+// Nodes are objects for their graph.
+func Nodes(objects []Object) []graph.Node {
+	nodes := make([]graph.Node, len(objects))
+	for i, o := range objects {
+		nodes[i] = graph.Node{ID: o.ID, Object: o.Object, Declared: o.Resource.DependIds, Gated: o.Resource.WaitsForReady()}
+	}
+	return nodes
 }
 
 func (m *objects) allocated(pool string, _, _ int64) (int64, error) {
@@ -105,7 +101,7 @@ func (m *objects) add(list tenantv1.List, res *tenantv1.TResource) {
 
 // take refuses a second resource for the same object.
 func (m *objects) take(u *unstructured.Unstructured, id, where string) *Error {
-	self := IdentityOf(u)
+	self := graph.IdentityOf(u)
 	if other, taken := m.taken[self]; taken {
 		return &Error{Where: where, Data: true, Reason: fmt.Sprintf("it is the same object as the one with the id %s: %s", other, self)}
 	}

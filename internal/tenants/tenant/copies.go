@@ -20,10 +20,10 @@ import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/times"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
+	"github.com/yuba-dev/yuba/internal/objects/graph"
 	"github.com/yuba-dev/yuba/internal/objects/inventory"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/tenants/decide"
-	"github.com/yuba-dev/yuba/internal/tenants/graph"
 	"github.com/yuba-dev/yuba/internal/tenants/passes"
 	"github.com/yuba-dev/yuba/internal/tenants/targets"
 )

@@ -5,7 +5,7 @@ package tenant
 
 import (
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenants/graph"
+	"github.com/yuba-dev/yuba/internal/objects/graph"
 	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
@@ -39,7 +39,7 @@ func makePlan(t *tenantv1.Tenant) *plan {
 		}
 		p.broken[f.ID] = f.Error()
 	}
-	g, err := graph.Of(p.objects)
+	g, err := graph.Of(render.Nodes(p.objects))
 	if err != nil {
 		p.cycle = err.Error()
 		return p

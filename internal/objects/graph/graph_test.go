@@ -13,9 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
 func TestOrder(t *testing.T) {
@@ -141,7 +138,7 @@ func TestLaws(t *testing.T) {
 			t.Fatalf("%s: the order is %v", in, g.Order())
 		}
 		for _, o := range objects {
-			for _, to := range o.Resource.DependIds {
+			for _, to := range o.Declared {
 				declared := slices.ContainsFunc(g.Needs(o.ID), func(e Edge) bool { return e.To == to && e.Declared })
 				if missing := slices.Contains(g.Missing(o.ID), to); declared == missing {
 					t.Fatalf("%s: %s -> %s is declared; edge: %v, missing: %v", in, o.ID, to, declared, missing)
@@ -181,7 +178,7 @@ func checkCycle(t *testing.T, in string, ids []string) {
 	}
 	declared := map[string][]string{}
 	for _, o := range objectsOf(t, in) {
-		declared[o.ID] = o.Resource.DependIds
+		declared[o.ID] = o.Declared
 	}
 	for i, id := range ids[:len(ids)-1] {
 		if !slices.Contains(declared[id], ids[i+1]) {
@@ -206,7 +203,7 @@ func TestLongChains(t *testing.T) {
 	if order := g.Order(); len(order) != n+1 || order[0] != fmt.Sprintf("o%d", n) || order[n] != "o0" {
 		t.Errorf("the order begins with %v", order[:3])
 	}
-	objects[n].Resource.DependIds = []string{"o0"}
+	objects[n].Declared = []string{"o0"}
 	var cycle *CycleError
 	if _, err := Of(objects); !errors.As(err, &cycle) || len(cycle.IDs) != n+2 {
 		t.Errorf("%v", err)
@@ -235,18 +232,18 @@ func TestHostileReferencesEnd(t *testing.T) {
 
 // TestManyWritersOfOneSecret: a template can have thousands, and their square would be too many.
 func TestManyWritersOfOneSecret(t *testing.T) {
-	var objects []render.Object
+	var objects []Node
 	add := func(id string, spec map[string]any) {
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "infra.contrib.fluxcd.io/v1alpha2", "kind": "Terraform",
 			"metadata": map[string]any{"name": id, "namespace": "shops"}, "spec": spec}}
-		objects = append(objects, render.Object{ID: id, Resource: &tenantv1.TResource{ID: id}, Object: u})
+		objects = append(objects, Node{ID: id, Object: u, Gated: true})
 	}
 	for i := range 4000 {
 		add(fmt.Sprint("writer", i), map[string]any{"writeOutputsToSecret": map[string]any{"name": "out"}})
 		add(fmt.Sprint("reader", i), map[string]any{"varsFrom": []any{map[string]any{"kind": "Secret", "name": "out"}}})
 	}
 	for i := range 100_000 {
-		objects[0].Resource.DependIds = append(objects[0].Resource.DependIds, fmt.Sprint("nobody", i))
+		objects[0].Declared = append(objects[0].Declared, fmt.Sprint("nobody", i))
 	}
 	g, err := Of(objects)
 	if err != nil {

@@ -1,12 +1,13 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package graph determines which object of a tenant waits for which.
+// Package graph determines which object of a template waits for which. Tenants and composed
+// applications have such templates.
 //
 // Terms:
 //
-//   - Edge: an object waits for another one, because of dependIds in its template, or because it
-//     refers to it.
+//   - Edge: an object waits for another one, because its template says so (dependIds), or because
+//     it refers to it.
 //   - Reference: another object in an object's manifest: the Secret that a Pod mounts, the Service
 //     behind an Ingress, its namespace.
 //   - Provider: the object that makes a reference valid. For a Secret with a stack's outputs, that

@@ -10,9 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
 // others are the objects that the next test refers to, one of each kind.
@@ -145,9 +142,9 @@ func FuzzOf(f *testing.F) {
 		if json.Unmarshal([]byte(spec), &value) != nil {
 			return
 		}
-		var objects []render.Object
+		var objects []Node
 		for _, id := range []string{"x", "out"} {
-			objects = append(objects, render.Object{ID: id, Resource: &tenantv1.TResource{ID: id}, Object: &unstructured.Unstructured{Object: map[string]any{
+			objects = append(objects, Node{ID: id, Gated: true, Object: &unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": id, "namespace": "shops"}, "spec": value}}})
 		}
 		g, err := Of(objects)

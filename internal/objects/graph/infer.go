@@ -6,13 +6,11 @@ package graph
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
 // reference names an object that another one refers to.
 type reference struct {
-	render.Identity
+	Identity
 	// ready is true if the object must be ready to be useful.
 	ready bool
 }
@@ -30,10 +28,10 @@ const maxProviders = 4
 
 // inferred returns the edges of all references, in the order of the objects and their fields: at
 // most one between two objects, which requires readiness if any of the references does.
-func inferred(objects []render.Object) []Edge {
-	provided, waits := map[render.Identity][]provider{}, make(map[string]bool, len(objects))
-	for _, o := range objects {
-		waits[o.ID] = o.Resource.WaitsForReady()
+func inferred(nodes []Node) []Edge {
+	provided, waits := map[Identity][]provider{}, make(map[string]bool, len(nodes))
+	for _, o := range nodes {
+		waits[o.ID] = o.Gated
 		for _, t := range provides(o.Object) {
 			if len(provided[t.Identity]) < maxProviders {
 				provided[t.Identity] = append(provided[t.Identity], provider{id: o.ID, ready: t.ready})
@@ -41,7 +39,7 @@ func inferred(objects []render.Object) []Edge {
 		}
 	}
 	var edges []Edge
-	for _, o := range objects {
+	for _, o := range nodes {
 		from := map[string]int{}
 		for _, r := range references(o.Object) {
 			for _, p := range provided[r.Identity] {
@@ -64,9 +62,9 @@ func inferred(objects []render.Object) []Edge {
 // provides returns the objects that exist because of an object: itself, and the Secret that a stack
 // writes.
 func provides(u *unstructured.Unstructured) []reference {
-	all := []reference{{Identity: render.IdentityOf(u)}}
+	all := []reference{{Identity: IdentityOf(u)}}
 	if name := OutputsOf(u); name != "" {
-		all = append(all, reference{render.Identity{GroupKind: schema.GroupKind{Kind: kindSecret}, Namespace: u.GetNamespace(), Name: name}, true})
+		all = append(all, reference{Identity{GroupKind: schema.GroupKind{Kind: kindSecret}, Namespace: u.GetNamespace(), Name: name}, true})
 	}
 	return all
 }

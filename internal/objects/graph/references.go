@@ -11,8 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
 // Groups and kinds that occur more than once.
@@ -68,7 +66,7 @@ func references(u *unstructured.Unstructured) []reference {
 	gvk := u.GroupVersionKind()
 	c := &collector{group: gvk.Group, kind: gvk.Kind, namespace: u.GetNamespace()}
 	if c.namespace != "" {
-		c.found = append(c.found, reference{render.Identity{GroupKind: schema.GroupKind{Kind: "Namespace"}, Name: c.namespace}, true})
+		c.found = append(c.found, reference{Identity{GroupKind: schema.GroupKind{Kind: "Namespace"}, Name: c.namespace}, true})
 	}
 	switch read := readers[gvk.GroupKind()]; {
 	case read != nil:
@@ -280,7 +278,7 @@ func (c *collector) core(kind, name string) { c.add("", kind, c.namespace, name,
 
 func (c *collector) add(group, kind, namespace, name string, ready bool) {
 	if kind != "" && name != "" {
-		c.found = append(c.found, reference{render.Identity{GroupKind: schema.GroupKind{Group: group, Kind: kind}, Namespace: namespace, Name: name}, ready})
+		c.found = append(c.found, reference{Identity{GroupKind: schema.GroupKind{Group: group, Kind: kind}, Namespace: namespace, Name: name}, ready})
 	}
 }
 

@@ -8,9 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
-
-	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
-	"github.com/yuba-dev/yuba/internal/tenants/render"
 )
 
 // described is a test's object.
@@ -23,13 +20,13 @@ type described struct {
 
 // objectsOf reads a YAML list with id, dependIds, waitForReady and object. The namespace defaults
 // to shops, the name to the id.
-func objectsOf(t testing.TB, list string) []render.Object {
+func objectsOf(t testing.TB, list string) []Node {
 	t.Helper()
 	var all []described
 	if err := yaml.UnmarshalStrict([]byte(list), &all); err != nil {
 		t.Fatalf("%v in\n%s", err, list)
 	}
-	var out []render.Object
+	var out []Node
 	for _, d := range all {
 		if d.Object == nil {
 			d.Object = map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}
@@ -41,8 +38,7 @@ func objectsOf(t testing.TB, list string) []render.Object {
 		if u.GetNamespace() == "" && u.GetKind() != "Namespace" {
 			u.SetNamespace("shops")
 		}
-		out = append(out, render.Object{ID: d.ID, Where: "manifests[" + d.ID + "]", Object: u,
-			Resource: &tenantv1.TResource{ID: d.ID, DependIds: d.DependIds, WaitForReady: d.WaitForReady}})
+		out = append(out, Node{ID: d.ID, Object: u, Declared: d.DependIds, Gated: d.WaitForReady == nil || *d.WaitForReady})
 	}
 	return out
 }

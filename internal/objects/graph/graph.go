@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/tenants/render"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Edge is the dependency of an object on another one.
@@ -32,7 +33,7 @@ func (e Edge) String() string {
 	return e.From + " -> " + e.To + " (" + e.Because + ")"
 }
 
-// Graph has the edges between the objects of a tenant.
+// Graph has the edges between the objects of a template.
 type Graph struct {
 	ids     []string
 	place   map[string]int
@@ -44,22 +45,48 @@ type Graph struct {
 	leftOut []Edge
 }
 
-// Of returns the graph of objects. Duplicate ids and cycles of dependIds are errors. An unknown id
-// in dependIds is not: its object may not render.
-func Of(objects []render.Object) (*Graph, error) {
+// Node is an object of a template.
+type Node struct {
+	ID     string
+	Object *unstructured.Unstructured
+	// Declared are the ids that it waits for as its template says.
+	Declared []string
+	// Gated is true if others wait until it is ready, not only until it exists.
+	Gated bool
+}
+
+// Identity identifies an object of an API, whatever version it is written in.
+type Identity struct {
+	schema.GroupKind
+	Namespace, Name string
+}
+
+// IdentityOf returns the identity of an object.
+func IdentityOf(u *unstructured.Unstructured) Identity {
+	return Identity{u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName()}
+}
+
+// String returns "Secret default/acme".
+func (i Identity) String() string {
+	return i.Kind + " " + strings.TrimPrefix(i.Namespace+"/"+i.Name, "/")
+}
+
+// Of returns the graph of objects. Duplicate ids and cycles of declared edges are errors. An unknown
+// id in a declaration is not: its object may not render.
+func Of(nodes []Node) (*Graph, error) {
 	g := &Graph{place: map[string]int{}, needs: map[string][]Edge{}, missing: map[string][]string{}, joined: map[[2]string]bool{}}
-	for i, o := range objects {
+	for i, o := range nodes {
 		if _, twice := g.place[o.ID]; twice {
 			return nil, fmt.Errorf("two objects have the id %s; ids must be unique in a template", o.ID)
 		}
 		g.place[o.ID] = i
 		g.ids = append(g.ids, o.ID)
 	}
-	g.declare(objects)
+	g.declare(nodes)
 	if cycle := g.sort(); cycle != nil {
 		return nil, &CycleError{IDs: cycle}
 	}
-	g.infer(objects)
+	g.infer(nodes)
 	return g, nil
 }
 
@@ -76,16 +103,16 @@ func (e *CycleError) Error() string {
 }
 
 // declare adds the edges of dependIds.
-func (g *Graph) declare(objects []render.Object) {
-	for _, o := range objects {
+func (g *Graph) declare(nodes []Node) {
+	for _, o := range nodes {
 		told := map[string]bool{}
-		for _, to := range o.Resource.DependIds {
+		for _, to := range o.Declared {
 			if told[to] {
 				continue
 			}
 			told[to] = true
 			if i, there := g.place[to]; there {
-				g.add(Edge{From: o.ID, To: to, Declared: true, Ready: objects[i].Resource.WaitsForReady()})
+				g.add(Edge{From: o.ID, To: to, Declared: true, Ready: nodes[i].Gated})
 			} else {
 				g.missing[o.ID] = append(g.missing[o.ID], to)
 			}
@@ -95,12 +122,12 @@ func (g *Graph) declare(objects []render.Object) {
 
 // infer adds the edges of references. It adds them one by one only if all of them together close a
 // cycle.
-func (g *Graph) infer(objects []render.Object) {
+func (g *Graph) infer(nodes []Node) {
 	declared := make(map[string]int, len(g.needs))
 	for id, edges := range g.needs {
 		declared[id] = len(edges)
 	}
-	found := inferred(objects)
+	found := inferred(nodes)
 	for _, e := range found {
 		g.add(e)
 	}

@@ -1,0 +1,124 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/applications/decide"
+	"github.com/yuba-dev/yuba/internal/applications/definition"
+	"github.com/yuba-dev/yuba/internal/applications/render"
+	"github.com/yuba-dev/yuba/internal/applications/rollout"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
+)
+
+// chooseComposed chooses the definition that an instance with several objects follows now, as choose does
+// for one object. The instance follows the newest revision that one of its objects is stamped with.
+func (p *pass) chooseComposed(ctx context.Context) (err error) {
+	t := &p.part
+	if t.instance, err = p.instance(ctx); err != nil {
+		return err
+	}
+	for _, part := range p.composed.parts {
+		if mark := p.markOf(part); mark.revision > t.mark.revision || mark.revision == t.mark.revision && mark.since.After(t.mark.since) {
+			t.mark = mark
+		}
+	}
+	w := p.kind.wave
+	if w == nil || len(p.composed.parts) == 0 {
+		return nil // a new instance begins with the target
+	}
+	sketch, err := render.Sketch(ctx, p.kind.parsed, t.instance)
+	t.broken = err != nil
+	t.target = !t.broken && t.mark.revision == w.Target
+	follows := w.Base
+	if t.mark.revision > w.Base && t.mark.revision != w.Target {
+		follows = t.mark.revision // an unfinished rollout before this one
+	}
+	older := w.older[follows]
+	t.unaffected = follows == w.Base && !t.broken && sketchesAs(ctx, older, t.instance, sketch)
+	if t.turn, t.has = w.turn(p.key, p.Now()); t.target || t.unaffected || t.has && !t.broken {
+		return nil
+	}
+	t.has = false
+	p.revision, p.kind.parsed, p.composed.made = follows, older, nil
+	if older != nil {
+		p.composed.made = older.Composition
+	}
+	if p.composed.made == nil {
+		p.composed.facts.Definition = "The instance stays as it is until its turn: the definition that it follows is not kept any more"
+	}
+	return nil
+}
+
+// sketchesAs reports whether a definition makes the same objects of an instance as a sketch has.
+func sketchesAs(ctx context.Context, d *definition.Definition, i *render.Instance, sketch *unstructured.Unstructured) bool {
+	if d == nil || d.Composition == nil {
+		return false
+	}
+	older, err := render.Sketch(ctx, d, i)
+	return err == nil && equality.Semantic.DeepEqual(older.Object, sketch.Object)
+}
+
+// markOf is the stamp of an object; its last write counts if the watch has not seen it yet.
+func (p *pass) markOf(part *component) stamp {
+	m, now := p.memory.get(p.key).pieces[part.id], owned.PrintOf(part.live)
+	if m.left.UID == now.UID && owned.Older(now.Version, m.left.Version) {
+		return m.stamp
+	}
+	return stampOf(part.live)
+}
+
+// unstamped reports whether the first object of an instance that has its turn is not stamped with the
+// target yet. It is written, so that the instance keeps its turn after a restart.
+func (p *pass) unstamped(part *component) bool {
+	t := p.part
+	return t.has && !t.target && !t.unaffected && part == p.composed.parts[0] && p.kind.wave != nil && p.markOf(part).revision != p.kind.wave.Target
+}
+
+// stampPart is the stamp for a write of an object.
+func (p *pass) stampPart(part *component) stamp {
+	t := p.part
+	if part.live != nil && part.live.Annotations[appv1.AnnotationMade] == part.digest && !p.unstamped(part) {
+		if mark := p.markOf(part); mark.revision > 0 {
+			return mark // somebody changed the object: only that is undone
+		}
+	}
+	s := stamp{revision: max(p.revision, 1), generation: p.meta.Generation, since: t.mark.since}
+	if t.has && !t.target && !t.unaffected {
+		s.since = time.Time{}
+		if t.turn.starts {
+			s.since = t.turn.at.UTC().Truncate(time.Second)
+		}
+	}
+	return s
+}
+
+// takePartComposed tells the rollout what the pass has found and done.
+func (p *pass) takePartComposed(d decide.Composite) {
+	w, t := p.kind.wave, p.part
+	if w == nil {
+		return
+	}
+	f := p.composed.facts
+	m := rollout.Instance{Name: p.key.member(), Frozen: f.Deleting, Broken: t.broken, Unaffected: t.unaffected, Target: t.target, Since: t.mark.since}
+	switch {
+	case f.Deleting:
+	case t.written && p.revision == w.Target:
+		m.Target = true
+	case t.written:
+	case len(p.composed.parts) == 0 || p.composed.parts[0].live == nil && !t.target:
+		m.Broken, m.Target = true, false // it has no objects
+	default:
+		m.Ready, m.Failed, m.Waits = d.Ready == "True", d.Phase == appv1.PhaseFailed, d.Phase == appv1.PhaseAwaitingApproval
+	}
+	if w.report(p.key, m) {
+		p.rollQueue.Add(p.key.Kind, rollAfter)
+	}
+}
