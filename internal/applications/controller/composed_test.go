@@ -230,93 +230,93 @@ spec:
 
 func TestAnInstanceMakesAnotherOne(t *testing.T) {
 	w := newWorld(t)
-	d := w.define("Shelf", strings.ReplaceAll(nestedYAML, "INNER", "Crate"))
+	d := w.define("Rack", strings.ReplaceAll(nestedYAML, "INNER", "Carton"))
 	w.awaitDefinition(d, appv1.ReasonServed)
-	w.make("Shelf", "a", map[string]any{"bucketName": "photos"})
+	w.make("Rack", "a", map[string]any{"bucketName": "photos"})
 	// Nothing serves the inner kind yet.
-	if _, message := w.await("Shelf", "a", appv1.PhasePending); !strings.Contains(message, "does not serve the kind Crate") {
+	if _, message := w.await("Rack", "a", appv1.PhasePending); !strings.Contains(message, "does not serve the kind Carton") {
 		t.Errorf("the message is %q", message)
 	}
-	crate := w.define("Crate", bucketYAML)
-	w.stack("crate-shelf-a-inner")
-	w.apply("crate-shelf-a-inner", map[string]string{"endpoint": "https://photos"}, "endpoint")
-	m := w.configMap("shelf-a-note", func(*corev1.ConfigMap) bool { return true })
+	carton := w.define("Carton", bucketYAML)
+	w.stack("carton-rack-a-inner")
+	w.apply("carton-rack-a-inner", map[string]string{"endpoint": "https://photos"}, "endpoint")
+	m := w.configMap("rack-a-note", func(*corev1.ConfigMap) bool { return true })
 	if m.Data["endpoint"] != "https://photos" {
 		t.Errorf("the data are %v", m.Data)
 	}
-	w.await("Shelf", "a", appv1.PhaseReady)
+	w.await("Rack", "a", appv1.PhaseReady)
 	// A definition that would close a cycle is refused.
-	w.awaitDefinition(crate, appv1.ReasonServed)
-	inner := w.define("Drawer", strings.ReplaceAll(nestedYAML, "INNER", "Shelf"))
+	w.awaitDefinition(carton, appv1.ReasonServed)
+	inner := w.define("Drawer", strings.ReplaceAll(nestedYAML, "INNER", "Rack"))
 	w.awaitDefinition(inner, appv1.ReasonServed)
 	w.until("the definition is changed", func() (bool, string) {
 		if err := w.Get(context.Background(), client.ObjectKeyFromObject(d), d); err != nil {
 			return false, err.Error()
 		}
-		d.Spec.Backend.Composition.Resources[0].Template.Raw = []byte(strings.ReplaceAll(string(d.Spec.Backend.Composition.Resources[0].Template.Raw), "Crate", "Drawer"))
+		d.Spec.Backend.Composition.Resources[0].Template.Raw = []byte(strings.ReplaceAll(string(d.Spec.Backend.Composition.Resources[0].Template.Raw), "Carton", "Drawer"))
 		return w.Update(context.Background(), d) == nil, ""
 	})
-	if message := w.awaitDefinition(d, appv1.ReasonCycle); !strings.Contains(message, "Shelf -> Drawer -> Shelf") {
+	if message := w.awaitDefinition(d, appv1.ReasonCycle); !strings.Contains(message, "Rack -> Drawer -> Rack") {
 		t.Errorf("the message is %q", message)
 	}
 	// A pass that finds nothing new writes nothing, also after a restart.
-	instance, _ := w.status("Shelf", "a")
-	stack := w.stack("crate-shelf-a-inner")
+	instance, _ := w.status("Rack", "a")
+	stack := w.stack("carton-rack-a-inner")
 	start(t)()
 	t.Cleanup(start(t))
-	w.make("Shelf", "later", map[string]any{"bucketName": "later"})
-	w.stack("crate-shelf-later-inner")
-	if now, _ := w.status("Shelf", "a"); now.GetResourceVersion() != instance.GetResourceVersion() {
+	w.make("Rack", "later", map[string]any{"bucketName": "later"})
+	w.stack("carton-rack-later-inner")
+	if now, _ := w.status("Rack", "a"); now.GetResourceVersion() != instance.GetResourceVersion() {
 		t.Errorf("the instance was written: %v", now.Object)
 	}
-	if now := w.stack("crate-shelf-a-inner"); now.ResourceVersion != stack.ResourceVersion {
+	if now := w.stack("carton-rack-a-inner"); now.ResourceVersion != stack.ResourceVersion {
 		t.Errorf("the stack was written: %+v", now.ObjectMeta)
 	}
-	if now := w.configMap("shelf-a-note", func(*corev1.ConfigMap) bool { return true }); now.ResourceVersion != m.ResourceVersion {
+	if now := w.configMap("rack-a-note", func(*corev1.ConfigMap) bool { return true }); now.ResourceVersion != m.ResourceVersion {
 		t.Errorf("the ConfigMap was written: %+v", now.ObjectMeta)
 	}
 }
 
 func TestSeveralObjectsTakeNothingFromOthers(t *testing.T) {
 	w := newWorld(t)
-	w.awaitDefinition(w.define("Estate", composedYAML), appv1.ReasonServed)
-	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "estate-shop-notes"}, Data: map[string]string{"a": "b"}}
+	w.awaitDefinition(w.define("Manor", composedYAML), appv1.ReasonServed)
+	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "manor-shop-notes"}, Data: map[string]string{"a": "b"}}
 	if err := w.Create(context.Background(), foreign); err != nil {
 		t.Fatal(err)
 	}
-	w.make("Estate", "shop", map[string]any{"cidr": "10.0.0.0/16"}, func(o *unstructured.Unstructured) {
+	w.make("Manor", "shop", map[string]any{"cidr": "10.0.0.0/16"}, func(o *unstructured.Unstructured) {
 		o.SetAnnotations(map[string]string{appv1.AnnotationApprovePlan: "auto"})
 	})
 	// The database's plans are approved by people, and the definition leaves no choice.
-	if _, message := w.await("Estate", "shop", appv1.PhaseProgressing); message == "" {
+	if _, message := w.await("Manor", "shop", appv1.PhaseProgressing); message == "" {
 		t.Error("no message")
 	}
-	w.stack("estate-shop-net")
-	w.apply("estate-shop-net", map[string]string{"id": "vpc-1"}, "id")
-	if _, message := w.await("Estate", "shop", appv1.PhaseFailed); !strings.Contains(message, "not one of the values that the definition allows") {
+	w.stack("manor-shop-net")
+	w.apply("manor-shop-net", map[string]string{"id": "vpc-1"}, "id")
+	if _, message := w.await("Manor", "shop", appv1.PhaseFailed); !strings.Contains(message, "not one of the values that the definition allows") {
 		t.Errorf("the message is %q", message)
 	}
-	if _, err := w.resource("Estate").Patch(context.Background(), "shop", types.MergePatchType, []byte(`{"metadata":{"annotations":null}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := w.resource("Manor").Patch(context.Background(), "shop", types.MergePatchType, []byte(`{"metadata":{"annotations":null}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.stack("estate-shop-db")
-	w.apply("estate-shop-db", map[string]string{"port": "1"}, "port")
-	if _, message := w.await("Estate", "shop", appv1.PhaseFailed); !strings.Contains(message, "somebody else: it existed before the instance") {
+	w.stack("manor-shop-db")
+	w.apply("manor-shop-db", map[string]string{"port": "1"}, "port")
+	if _, message := w.await("Manor", "shop", appv1.PhaseFailed); !strings.Contains(message, "somebody else: it existed before the instance") {
 		t.Errorf("the message is %q", message)
 	}
 	// Somebody writes an object of others into the status.
-	forged := []byte(`{"status":{"resources":[{"id":"x","apiVersion":"v1","kind":"ConfigMap","name":"estate-shop-notes","state":"Ready"}]}}`)
-	if _, err := w.resource("Estate").Patch(context.Background(), "shop", types.MergePatchType, forged, metav1.PatchOptions{}, "status"); err != nil {
+	forged := []byte(`{"status":{"resources":[{"id":"x","apiVersion":"v1","kind":"ConfigMap","name":"manor-shop-notes","state":"Ready"}]}}`)
+	if _, err := w.resource("Manor").Patch(context.Background(), "shop", types.MergePatchType, forged, metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.resource("Estate").Delete(context.Background(), "shop", metav1.DeleteOptions{}); err != nil {
+	if err := w.resource("Manor").Delete(context.Background(), "shop", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"estate-shop-db", "estate-shop-net"} {
+	for _, name := range []string{"manor-shop-db", "manor-shop-net"} {
 		w.release(w.stack(name, func(t *infrav1.Terraform) bool { return t.DeletionTimestamp != nil }))
 	}
-	w.gone("Estate", "shop")
-	if now := w.configMap("estate-shop-notes", func(*corev1.ConfigMap) bool { return true }); now.Data["a"] != "b" || len(now.OwnerReferences) > 0 {
+	w.gone("Manor", "shop")
+	if now := w.configMap("manor-shop-notes", func(*corev1.ConfigMap) bool { return true }); now.Data["a"] != "b" || len(now.OwnerReferences) > 0 {
 		t.Errorf("the foreign ConfigMap was touched: %+v", now)
 	}
 }

@@ -120,28 +120,29 @@ func (w *world) told(d *appv1.ApplicationDefinition, reason string) string {
 
 func TestAChangeReachesInstancesInWaves(t *testing.T) {
 	w := newWorld(t)
-	d := w.fill("Vase", intstr.FromInt32(2), "a", "b", "c", "d", "e")
+	d := w.fill("Goblet", intstr.FromInt32(2), "a", "b", "c", "d", "e")
 	w.change(d, program("second"))
 	if r := w.rollout(d, 2, appv1.RolloutInProgress, 2); r.BaseRevision != 1 || r.Total != 5 {
 		t.Errorf("the rollout is %+v", r)
 	}
-	if got := w.holders("vase-", "second"); !slices.Equal(got, []string{"a", "b"}) {
-		t.Errorf("changed: %v", got)
-	}
+	w.until("two have the change", func() (bool, string) {
+		got := w.holders("goblet-", "second")
+		return slices.Equal(got, []string{"a", "b"}), fmt.Sprint(got)
+	})
 	if note := w.told(d, appv1.ReasonRolloutBegan); note != "Revision 2 begins to reach its instances, at most 2 at a time. It changes 5 of 5" {
 		t.Errorf("the event says %q", note)
 	}
 	w.until("an instance says that it waits", func() (bool, string) {
-		_, s := w.status("Vase", "e")
+		_, s := w.status("Goblet", "e")
 		return s.Definition != nil && *s.Definition == appv1.InstanceDefinition{Revision: 1, Waiting: 2}, fmt.Sprintf("%+v", s.Definition)
 	})
 	// A new instance has the new one.
-	w.make("Vase", "new", map[string]any{"bucketName": "new"})
-	w.stack("vase-new", has("second"))
-	w.well("vase-a")
-	w.stack("vase-c", has("second"))
-	w.play("vase-b", func(t *infrav1.Terraform) { ready(t, metav1.ConditionFalse, "no credentials") })
-	w.well("vase-c")
+	w.make("Goblet", "new", map[string]any{"bucketName": "new"})
+	w.stack("goblet-new", has("second"))
+	w.well("goblet-a")
+	w.stack("goblet-c", has("second"))
+	w.play("goblet-b", func(t *infrav1.Terraform) { ready(t, metav1.ConditionFalse, "no credentials") })
+	w.well("goblet-c")
 	r := w.rollout(d, 2, appv1.RolloutFailed, 4)
 	if want := []string{w.namespace + "/b"}; !slices.Equal(r.Failed, want) || !strings.Contains(r.Message, "paused, because these have failed") {
 		t.Errorf("the rollout is %+v", r)
@@ -150,27 +151,27 @@ func TestAChangeReachesInstancesInWaves(t *testing.T) {
 		t.Errorf("the event says %q", note)
 	}
 	// A user's change does not wait, and does not bring the new program.
-	if _, err := w.resource("Vase").Patch(context.Background(), "e", types.MergePatchType, []byte(`{"spec":{"size":7}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := w.resource("Goblet").Patch(context.Background(), "e", types.MergePatchType, []byte(`{"spec":{"size":7}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.stack("vase-e", func(t *infrav1.Terraform) bool {
+	w.stack("goblet-e", func(t *infrav1.Terraform) bool {
 		return string(t.Spec.Vars[1].Value.Raw) == "7" && t.Spec.Inline["remark.tf"] == ""
 	})
-	w.well("vase-e")
+	w.well("goblet-e")
 	// An instance that has the new program keeps it when its user changes it.
-	if _, err := w.resource("Vase").Patch(context.Background(), "a", types.MergePatchType, []byte(`{"spec":{"size":8}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := w.resource("Goblet").Patch(context.Background(), "a", types.MergePatchType, []byte(`{"spec":{"size":8}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.stack("vase-a", has("second"), func(t *infrav1.Terraform) bool { return string(t.Spec.Vars[1].Value.Raw) == "8" })
+	w.stack("goblet-a", has("second"), func(t *infrav1.Terraform) bool { return string(t.Spec.Vars[1].Value.Raw) == "8" })
 	for _, name := range []string{"a", "b", "d", "e"} {
-		w.stack("vase-"+name, has("second"))
-		w.well("vase-" + name)
+		w.stack("goblet-"+name, has("second"))
+		w.well("goblet-" + name)
 	}
 	w.rollout(d, 2, appv1.RolloutComplete, 6)
 	w.told(d, appv1.ReasonRolloutResumed)
 	w.told(d, appv1.ReasonRolloutComplete)
-	w.await("Vase", "e", appv1.PhaseReady)
-	if _, s := w.status("Vase", "e"); s.Definition == nil || *s.Definition != (appv1.InstanceDefinition{Revision: 2}) {
+	w.await("Goblet", "e", appv1.PhaseReady)
+	if _, s := w.status("Goblet", "e"); s.Definition == nil || *s.Definition != (appv1.InstanceDefinition{Revision: 2}) {
 		t.Errorf("the instance follows %+v", s.Definition)
 	}
 }
@@ -247,30 +248,30 @@ func (w *world) ledger(plural string) map[string]string {
 
 func TestNewDefaultsWaitForTheirTurn(t *testing.T) {
 	w := newWorld(t)
-	d := w.fill("Crate", intstr.FromInt32(1), "a", "b")
+	d := w.fill("Hamper", intstr.FromInt32(1), "a", "b")
 	// The schema of the second has a default for a field that both know.
 	w.change(d, func(d *appv1.ApplicationDefinition) {
 		d.Spec.Application.OpenAPISchema = `{"type":"object","properties":{"bucketName":{"type":"string"},"size":{"type":"integer","default":3},"tier":{"type":"string"}},"required":["bucketName"]}`
 		d.Spec.Backend.Terraform.Inline["tier.tf"] = "variable \"tier\" {\n  type    = string\n  default = null\n}"
 	})
-	w.stack("crate-a", func(t *infrav1.Terraform) bool { return t.Spec.Inline["tier.tf"] != "" })
-	w.well("crate-a")
-	w.stack("crate-b", func(t *infrav1.Terraform) bool { return t.Spec.Inline["tier.tf"] != "" })
-	w.well("crate-b")
+	w.stack("hamper-a", func(t *infrav1.Terraform) bool { return t.Spec.Inline["tier.tf"] != "" })
+	w.well("hamper-a")
+	w.stack("hamper-b", func(t *infrav1.Terraform) bool { return t.Spec.Inline["tier.tf"] != "" })
+	w.well("hamper-b")
 	w.rollout(d, 2, appv1.RolloutComplete, 2)
 	w.change(d, func(d *appv1.ApplicationDefinition) {
 		d.Spec.Application.OpenAPISchema = strings.Replace(d.Spec.Application.OpenAPISchema, `"tier":{"type":"string"}`, `"tier":{"type":"string","default":"hot"}`, 1)
 	})
-	w.stack("crate-a", func(t *infrav1.Terraform) bool { return len(t.Spec.Vars) == 3 })
+	w.stack("hamper-a", func(t *infrav1.Terraform) bool { return len(t.Spec.Vars) == 3 })
 	w.until("the other one waits", func() (bool, string) {
-		_, s := w.status("Crate", "b")
+		_, s := w.status("Hamper", "b")
 		return s.Definition != nil && s.Definition.Waiting == 3, fmt.Sprintf("%+v", s.Definition)
 	})
-	if vars := w.stack("crate-b").Spec.Vars; len(vars) != 2 {
+	if vars := w.stack("hamper-b").Spec.Vars; len(vars) != 2 {
 		t.Errorf("it has the variables %+v before its turn", vars)
 	}
-	w.well("crate-a")
-	w.stack("crate-b", func(t *infrav1.Terraform) bool { return len(t.Spec.Vars) == 3 })
+	w.well("hamper-a")
+	w.stack("hamper-b", func(t *infrav1.Terraform) bool { return len(t.Spec.Vars) == 3 })
 }
 
 func TestWithoutALimitAllChangeAtOnce(t *testing.T) {
