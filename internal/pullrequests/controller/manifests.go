@@ -6,6 +6,7 @@ package controller
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -26,9 +27,14 @@ import (
 )
 
 const (
-	// maxFields limits the fields of a manifest that are compared, maxField the text of one that is shown.
+	// maxFields limits the fields of a manifest that are compared one by one, maxPath the path of one, maxField the text of
+	// one that is shown.
 	maxFields = 2000
+	maxPath   = 1000
 	maxField  = 300
+	// theRest is the field that stands for a manifest whose fields are not all compared one by one. No list of
+	// harmless fields has it.
+	theRest = "(all fields, as there are too many, or two of one name)"
 )
 
 // manifests adds the stacks whose manifest changes: created, deleted, or with other fields.
@@ -189,8 +195,10 @@ func flattened(all []Manifest) (out []discover.Manifest) {
 		if json.Unmarshal(m.Object, &object) != nil {
 			continue // the object could not be built
 		}
-		fields := map[string]string{}
-		flatten("", map[string]any{"spec": object["spec"], "metadata": metadataOf(object)}, fields)
+		fields, err := fieldsOf(map[string]any{"spec": object["spec"], "metadata": metadataOf(object)})
+		if err != nil {
+			continue // it came from JSON
+		}
 		out = append(out, discover.Manifest{Kind: infrav1.Kind, Namespace: m.Namespace, Name: m.Name, Fields: fields})
 	}
 	return out
@@ -202,25 +210,49 @@ func metadataOf(object map[string]any) map[string]any {
 	return map[string]any{"labels": metadata["labels"], "annotations": metadata["annotations"]}
 }
 
-// flatten lists the leaves of a value by their path.
-func flatten(path string, value any, into map[string]string) {
-	if len(into) >= maxFields {
-		return
+// fieldsOf are the leaves of a value by their path. If they are not all there, the field theRest has a digest
+// of everything, so that nothing changes unseen.
+func fieldsOf(value any) (map[string]string, error) {
+	fields := map[string]string{}
+	if flatten("", value, fields) {
+		return fields, nil
+	}
+	data, err := json.Marshal(value)
+	fields[theRest] = fmt.Sprintf("%x", sha256.Sum256(data))
+	return fields, err
+}
+
+// flatten lists the leaves of a value by their path, and reports whether it has listed all of them.
+func flatten(path string, value any, into map[string]string) (all bool) {
+	if all = true; len(path) > maxPath {
+		return false
 	}
 	switch v := value.(type) {
 	case nil:
+		return true
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			flatten(strings.TrimPrefix(path+"."+key, "."), v[key], into)
+			if all = flatten(strings.TrimPrefix(path+"."+key, "."), v[key], into) && all; len(into) >= maxFields {
+				return false
+			}
+		}
+		if len(v) > 0 {
+			return all
 		}
 	case []any:
 		for i, one := range v {
-			flatten(path+"["+strconv.Itoa(i)+"]", one, into)
+			if all = flatten(path+"["+strconv.Itoa(i)+"]", one, into) && all; len(into) >= maxFields {
+				return false
+			}
 		}
-	default:
-		data, err := json.Marshal(v)
-		if err == nil {
-			into[path] = string(data)
+		if len(v) > 0 {
+			return all
 		}
 	}
+	data, err := json.Marshal(value)
+	if _, twice := into[path]; twice || err != nil {
+		return false
+	}
+	into[path] = string(data)
+	return true
 }

@@ -4,6 +4,8 @@
 package controller
 
 import (
+	"encoding/json"
+	"fmt"
 	"path"
 	"strings"
 	"testing"
@@ -86,6 +88,49 @@ func TestReaching(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, reaching(c.d, c.elsewhere)); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestFieldsThatAreTooManyOrOfOneNameHoldAStack(t *testing.T) {
+	manifest := func(spec, annotations map[string]any) []Manifest {
+		data, err := json.Marshal(map[string]any{"spec": spec, "metadata": map[string]any{"annotations": annotations}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []Manifest{{Namespace: "prod", Name: "a", Object: data}}
+	}
+	many := map[string]any{}
+	for i := range 3000 {
+		many[fmt.Sprintf("a%04d", i)] = "x"
+	}
+	deep := any("x")
+	for range 1000 {
+		deep = map[string]any{"aa": deep}
+	}
+	plain := manifest(map[string]any{"path": "a"}, nil)
+	for sentence, c := range map[string]struct {
+		before, after []Manifest
+		held          bool
+	}{
+		"few fields":                          {plain, manifest(map[string]any{"path": "b"}, map[string]any{"team": "x"}), false},
+		"too many annotations":                {plain, manifest(map[string]any{"path": "a", "serviceAccountName": "admin"}, many), true},
+		"too many annotations of a new stack": {nil, manifest(map[string]any{"path": "a", "serviceAccountName": "admin"}, many), true},
+		"a field behind too many annotations": {manifest(map[string]any{"path": "a"}, many), manifest(map[string]any{"path": "a", "serviceAccountName": "admin"}, many), true},
+		"a path that is too long":             {plain, manifest(map[string]any{"path": "a", "vars": deep}, nil), true},
+		"two fields of one path": {manifest(map[string]any{"backendConfig": map[string]any{"secretSuffix": "a"}}, nil),
+			manifest(map[string]any{"backendConfig": map[string]any{"secretSuffix": "b"}, "backendConfig.secretSuffix": "a"}, nil), true},
+		"an empty object":    {plain, manifest(map[string]any{"path": "a", "backendConfig": map[string]any{}}, nil), true},
+		"a name in capitals": {plain, manifest(map[string]any{"path": "a", "PATH": "b"}, nil), true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			found := discover.Compare(flattened(c.before), flattened(c.after))
+			if len(found) != 1 {
+				t.Fatalf("found are %+v", found)
+			}
+			if names := reaching(found[0], false); (len(names) > 0) != c.held {
+				t.Errorf("it is held: %v, for %q", !c.held, names)
 			}
 		})
 	}
