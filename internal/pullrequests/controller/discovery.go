@@ -58,7 +58,7 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 	if err != nil {
 		return err
 	}
-	f := finding{before: base.Tree, after: p.source.Tree, head: p.source.Tree, planner: o, now: p.Now}
+	f := finding{before: base.Tree, after: p.source.Tree, head: p.source.Tree, planner: o}
 	if !changes.Incomplete {
 		f.changed = append([]string{}, namesOf(changes.Files)...)
 		f.after = discover.Merged(base.Tree, p.source.Tree, f.changed)
@@ -84,7 +84,6 @@ func (r *Reconciler) postpone(p *pull, summary string, err error) {
 // finding is what stacks are found in.
 type finding struct {
 	planner *yubav1.PullRequestPlanner
-	now     forge.PullRequest
 	// after is the base with the changed files of the head. changed is nil if not all are known.
 	before, after, head discover.Tree
 	changed             []string
@@ -135,11 +134,9 @@ func (f *finding) admit(s discover.Stack, missing bool) *stack {
 	if places := discover.Programs(f.head, s); len(places) > 0 {
 		return hold("it is not planned, as its code names programs that could read credentials (spec.programs of the PullRequestPlanner is Refuse)", places)
 	}
-	if !f.now.Fork {
-		return out
-	}
+	// Who can push a branch is not trusted with the stacks' credentials, either.
 	if places := discover.Strangers(f.before, f.head, s); len(places) > 0 {
-		return hold("it is not planned, as the fork adds code of others (spec.programs of the PullRequestPlanner is Refuse)", places)
+		return hold("it is not planned, as the pull request adds modules or providers of others (spec.programs of the PullRequestPlanner is Refuse)", places)
 	}
 	return out
 }

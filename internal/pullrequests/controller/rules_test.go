@@ -34,26 +34,27 @@ func texts(files map[string]string) discover.Tree {
 
 func TestAdmit(t *testing.T) {
 	const plain, external, stranger = `resource "terraform_data" "a" {}`, `data "external" "x" { program = ["env"] }`, `module "m" { source = "git::https://evil.example.com/m" }`
+	const provider, implied = "terraform {\n required_providers {\n p = { source = \"evil/p\" }\n }\n}", `resource "null_resource" "a" {}`
 	for sentence, c := range map[string]struct {
 		code    string
-		fork    bool
 		allow   string
 		missing bool
 		want    comment.State
 	}{
-		"plain code":                      {plain, false, yubav1.ProgramsRefuse, false, comment.Waiting},
-		"a program":                       {external, false, yubav1.ProgramsRefuse, false, comment.Held},
-		"a program of a fork":             {external, true, yubav1.ProgramsRefuse, false, comment.Held},
-		"programs are allowed":            {external, true, yubav1.ProgramsAllow, false, comment.Waiting},
-		"programs of an older API object": {external, false, "", false, comment.Held},
-		"a new module":                    {stranger, false, yubav1.ProgramsRefuse, false, comment.Waiting},
-		"a new module of a fork":          {stranger, true, yubav1.ProgramsRefuse, false, comment.Held},
-		"the directory is removed":        {plain, false, yubav1.ProgramsRefuse, true, comment.Failed},
+		"plain code":                      {plain, yubav1.ProgramsRefuse, false, comment.Waiting},
+		"a program":                       {external, yubav1.ProgramsRefuse, false, comment.Held},
+		"programs are allowed":            {external, yubav1.ProgramsAllow, false, comment.Waiting},
+		"programs of an older API object": {external, "", false, comment.Held},
+		"a new module":                    {stranger, yubav1.ProgramsRefuse, false, comment.Held},
+		"a new provider":                  {provider, yubav1.ProgramsRefuse, false, comment.Held},
+		"an implied provider":             {implied, yubav1.ProgramsRefuse, false, comment.Held},
+		"a new module is allowed":         {stranger, yubav1.ProgramsAllow, false, comment.Waiting},
+		"the directory is removed":        {plain, yubav1.ProgramsRefuse, true, comment.Failed},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := &yubav1.PullRequestPlanner{}
 			o.Spec.Programs = c.allow
-			f := finding{planner: o, now: forge.PullRequest{Fork: c.fork}, before: texts(map[string]string{"s/main.tf": plain}), head: texts(map[string]string{"s/main.tf": c.code})}
+			f := finding{planner: o, before: texts(map[string]string{"s/main.tf": plain}), head: texts(map[string]string{"s/main.tf": c.code})}
 			got := f.admit(discover.Stack{Name: "prod/s", Path: "s"}, c.missing)
 			if got.State != c.want || (got.Reason == "") != (c.want == comment.Waiting) {
 				t.Errorf("it is %+v, want %s", got, c.want)

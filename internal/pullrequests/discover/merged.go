@@ -111,15 +111,17 @@ func strangers(t *module.Tree) (out []string) {
 			out = append(out, "module "+c.Source+" "+c.Version)
 		}
 	}
-	for _, p := range t.Providers {
-		if p.Source != "" {
-			out = append(out, "provider "+p.Source)
+	provider := func(source string) {
+		// What is part of the tool is nobody else's.
+		if source != "" && !strings.HasPrefix(source, "terraform.io/builtin/") {
+			out = append(out, "provider "+source)
 		}
 	}
+	for _, p := range t.Providers {
+		provider(p.Source)
+	}
 	for _, r := range t.Resources {
-		if r.Provider != "" {
-			out = append(out, "provider "+r.Provider)
-		}
+		provider(r.Provider)
 	}
 	return out
 }

@@ -113,6 +113,9 @@ func TestStrangers(t *testing.T) {
 	before := texts(map[string]string{"main.tf": "module \"a\" {\n source = \"acme/vpc/aws\"\n version = \"1.0.0\"\n}\nmodule \"b\" { source = \"./b\" }\n", "b/b.tf": ""})
 	after := texts(map[string]string{"main.tf": "module \"a\" {\n source = \"acme/vpc/aws\"\n version = \"1.0.0\"\n}\nmodule \"b\" { source = \"./c\" }\nmodule \"d\" { source = \"git::https://evil.example.com/x\" }\n" +
 		"terraform {\n required_providers {\n p = { source = \"evil/p\" }\n }\n}\n", "c/c.tf": ""})
+	if got := Strangers(texts(nil), texts(map[string]string{"main.tf": `resource "terraform_data" "a" {}`}), Stack{}); len(got) > 0 {
+		t.Errorf("the tool's own provider is a stranger: %q", got)
+	}
 	if diff := cmp.Diff([]string{"module git::https://evil.example.com/x ", "provider evil/p"}, Strangers(before, after, Stack{})); diff != "" {
 		t.Error(diff)
 	}
