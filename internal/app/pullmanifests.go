@@ -118,7 +118,8 @@ func (p *pullSources) build(ctx context.Context, all []kustomizev1.Kustomization
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, pullrequests.Manifest{Namespace: o.GetNamespace(), Name: o.GetName(), Object: object, Prunes: k.Spec.Prune})
+			out = append(out, pullrequests.Manifest{Namespace: o.GetNamespace(), Name: o.GetName(), Object: object,
+				Kustomization: client.ObjectKeyFromObject(k), Prunes: k.Spec.Prune})
 		}
 	}
 	return out, nil

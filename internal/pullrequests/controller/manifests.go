@@ -16,6 +16,7 @@ import (
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -79,7 +80,7 @@ func (r *Reconciler) manifests(ctx context.Context, l *link, p *pull, f *finding
 			s.Fields = append(s.Fields, comment.Field{Path: field.Path, Before: text(field.Before, maxField), After: text(field.After, maxField)})
 		}
 		if d.Deleted {
-			if err := r.deleted(ctx, s, was[name].Prunes); err != nil {
+			if err := r.deleted(ctx, f.planner, s, was[name]); err != nil {
 				return err
 			}
 			continue
@@ -89,6 +90,15 @@ func (r *Reconciler) manifests(ctx context.Context, l *link, p *pull, f *finding
 	slices.SortFunc(p.Stacks, func(a, b *stack) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }
+
+// elsewhere is why a stack is not planned that the planner does not reach.
+const elsewhere = "it is in another namespace than the PullRequestPlanner"
+
+// The labels of objects that a Kustomization has made.
+const (
+	labelKustomization          = "kustomize.toolkit.fluxcd.io/name"
+	labelKustomizationNamespace = "kustomize.toolkit.fluxcd.io/namespace"
+)
 
 // makes reports whether a Kustomization makes objects of a GitRepository.
 func makes(k *kustomizev1.Kustomization, source *sourcev1.GitRepository) bool {
@@ -107,8 +117,8 @@ func (r *Reconciler) foresee(ctx context.Context, l *link, f *finding, s *stack,
 	switch {
 	case s.State != comment.Waiting: // its program is not planned, either
 		return
-	case d.Namespace != f.planner.Namespace && !r.AllowCrossNamespace:
-		hold("it is in another namespace than the PullRequestPlanner")
+	case !r.reaches(f.planner, d.Namespace):
+		hold(elsewhere)
 		return
 	case bytes.Contains(m.Object, []byte(Withheld)):
 		hold("its manifest has values of Secrets, which are not given to the code of a pull request")
@@ -157,20 +167,43 @@ func reaching(d discover.Difference, elsewhere bool) (names []string) {
 }
 
 // deleted says what becomes of a stack whose manifest is removed.
-func (r *Reconciler) deleted(ctx context.Context, s *stack, prunes bool) error {
-	namespace, name, _ := strings.Cut(s.Name, "/")
-	s.Fate, s.State, s.Problems, s.Verdicts = comment.Deleted, comment.Planned, nil, nil
-	var t infrav1.Terraform
-	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &t); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read the stack %s: %w", s.Name, err)
+func (r *Reconciler) deleted(ctx context.Context, o *yubav1.PullRequestPlanner, s *stack, m Manifest) error {
+	var t *infrav1.Terraform
+	if r.reaches(o, m.Namespace) {
+		t = &infrav1.Terraform{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: m.Name}, t); apierrors.IsNotFound(err) {
+			t = nil
+		} else if err != nil {
+			return fmt.Errorf("read the stack %s: %w", s.Name, err)
+		}
 	}
+	return s.removed(r.reaches(o, m.Namespace), t, m)
+}
+
+// reaches reports whether a planner may plan the stacks of a namespace.
+func (r *Reconciler) reaches(o *yubav1.PullRequestPlanner, namespace string) bool {
+	return namespace == o.Namespace || r.AllowCrossNamespace
+}
+
+// removed takes what becomes of the stack without its manifest. live is the stack; nil if there is none, or none that the
+// planner reaches. Its plan is made with its own program and credentials, so that it must really be the Kustomization's.
+func (s *stack) removed(reached bool, live *infrav1.Terraform, m Manifest) error {
+	s.Fate, s.State, s.Reason, s.Problems, s.Verdicts = comment.Deleted, comment.Planned, "", nil, nil
+	s.Manifest, s.Elsewhere = nil, false
 	switch {
-	case !prunes:
+	case !reached:
+		s.State, s.Reason = comment.Held, elsewhere
+	case !m.Prunes:
 		s.Reason = "the Kustomization does not prune, so that the stack stays"
-	case t.Spec.DestroyResourcesOnDeletion:
+	case live == nil:
+		s.Reason = "the stack does not exist"
+	case live.Labels[labelKustomization] != m.Kustomization.Name || live.Labels[labelKustomizationNamespace] != m.Kustomization.Namespace:
+		s.State, s.Reason = comment.Held, "its labels do not say that the Kustomization "+m.Kustomization.String()+" made it, so that nothing deletes it, or something else does"
+	case live.Spec.DestroyResourcesOnDeletion:
 		// Its deletion destroys with the program that it has now.
-		t.Spec.Destroy = true
-		manifest, err := json.Marshal(&t)
+		live = live.DeepCopy()
+		live.Spec.Destroy = true
+		manifest, err := json.Marshal(live)
 		if err != nil {
 			return err
 		}

@@ -37,8 +37,9 @@ type Manifest struct {
 	Namespace, Name string
 	// Object is the object in JSON.
 	Object []byte
-	// Prunes says that the Kustomization deletes what it makes no more.
-	Prunes bool
+	// Kustomization makes it. Prunes says that it deletes what it makes no more.
+	Kustomization types.NamespacedName
+	Prunes        bool
 }
 
 // Source is a fetched tree. It stays until it is closed.

@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/pullrequests/command"
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
@@ -132,6 +134,41 @@ func TestFieldsThatAreTooManyOrOfOneNameHoldAStack(t *testing.T) {
 			}
 			if names := reaching(found[0], false); (len(names) > 0) != c.held {
 				t.Errorf("it is held: %v, for %q", !c.held, names)
+			}
+		})
+	}
+}
+
+func TestOnlyStacksThatTheirKustomizationMadeArePlannedAsDeleted(t *testing.T) {
+	live := func(kustomization, namespace string, destroys bool) *infrav1.Terraform {
+		o := &infrav1.Terraform{}
+		o.Namespace, o.Name, o.Labels = "prod", "a", map[string]string{labelKustomization: kustomization, labelKustomizationNamespace: namespace}
+		o.Spec.DestroyResourcesOnDeletion = destroys
+		return o
+	}
+	unlabelled := live("", "", true)
+	unlabelled.Labels = nil
+	for sentence, c := range map[string]struct {
+		reached, prunes bool
+		live            *infrav1.Terraform
+		want            comment.State
+	}{
+		"its own stack":                       {true, true, live("stacks", "prod", true), comment.Waiting},
+		"its own stack, whose resources stay": {true, true, live("stacks", "prod", false), comment.Planned},
+		"another namespace":                   {false, true, live("stacks", "prod", true), comment.Held},
+		"no pruning":                          {true, false, live("stacks", "prod", true), comment.Planned},
+		"no stack":                            {true, true, nil, comment.Planned},
+		"a stack that a person made":          {true, true, unlabelled, comment.Held},
+		"another Kustomization's stack":       {true, true, live("others", "prod", true), comment.Held},
+		"a Kustomization of that name":        {true, true, live("stacks", "dev", true), comment.Held},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := &stack{Name: "prod/a", State: comment.Waiting, Manifest: []byte("former")}
+			if err := s.removed(c.reached, c.live, Manifest{Kustomization: types.NamespacedName{Namespace: "prod", Name: "stacks"}, Prunes: c.prunes}); err != nil {
+				t.Fatal(err)
+			}
+			if s.State != c.want || s.Fate != comment.Deleted || (len(s.Manifest) > 0) != (c.want == comment.Waiting) || (s.Reason == "") != (c.want == comment.Waiting) {
+				t.Errorf("it is %+v, want %s", s, c.want)
 			}
 		})
 	}
