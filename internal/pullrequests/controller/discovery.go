@@ -68,6 +68,9 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 		r.postpone(p, "the manifests cannot be built", err)
 		return nil
 	}
+	if f.more {
+		p.problem("there are too many stacks", fmt.Sprintf("The pull request changes more than %d stacks. The others are not planned. Split the pull request", maxChanged))
+	}
 	p.Found = true
 	if waiting, _ := p.numbers(); waiting == 0 {
 		p.release()
@@ -87,6 +90,9 @@ type finding struct {
 	// after is the base with the changed files of the head. changed is nil if not all are known.
 	before, after, head discover.Tree
 	changed             []string
+	// more says that there are more stacks than maxChanged. kept are the bytes of manifests so far.
+	more bool
+	kept int
 }
 
 // programs finds the stacks whose program changes.
@@ -96,6 +102,9 @@ func (f *finding) programs(stacks []infrav1.Terraform) (out []*stack) {
 		found = append(found, readBy(&stacks[i]))
 	}
 	for _, a := range discover.Stacks(f.before, f.after, found) {
+		if f.more = len(out) >= maxChanged; f.more {
+			break
+		}
 		at := slices.IndexFunc(found, func(s discover.Stack) bool { return s.Name == a.Name })
 		out = append(out, f.admit(found[at], a.Missing))
 	}

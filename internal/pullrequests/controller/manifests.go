@@ -33,6 +33,14 @@ const (
 	maxFields = 2000
 	maxPath   = 1000
 	maxField  = 300
+	// maxFew is how many fields of a manifest with too many are shown.
+	maxFew = 50
+	// maxFlat limits the bytes of all fields that are compared one by one, maxManifests those of a pull request that are
+	// kept.
+	maxFlat      = 64 << 20
+	maxManifests = 8 << 20
+	// maxChanged limits the stacks of a pull request.
+	maxChanged = 400
 	// theRest is the field that stands for a manifest whose fields are not all compared one by one. No list of
 	// harmless fields has it.
 	theRest = "(all fields, as there are too many, or two of one name)"
@@ -59,36 +67,78 @@ func (r *Reconciler) manifests(ctx context.Context, l *link, p *pull, f *finding
 	if err != nil {
 		return err
 	}
+	before, after = differing(before, after)
 	was, is := byName(before), byName(after)
-	for _, d := range discover.Compare(flattened(before), flattened(after)) {
+	left := maxFlat
+	for _, d := range discover.Compare(flattened(before, &left), flattened(after, &left)) {
 		name := d.Namespace + "/" + d.Name
-		var t infrav1.Terraform
-		if m, ok := is[name]; ok {
-			if err := json.Unmarshal(m.Object, &t); err != nil {
-				return fmt.Errorf("read the manifest of the stack %s: %w", name, err)
-			}
+		if err := r.change(ctx, l, p, f, d, was[name], is[name]); err != nil {
+			return err
 		}
-		if !named(f.planner, &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}}) {
-			continue
-		}
-		s := p.find(name)
-		if s == nil {
-			s = &stack{Name: name, State: comment.Waiting, Path: t.Spec.Path}
-			p.Stacks = append(p.Stacks, s)
-		}
-		for _, field := range d.Fields {
-			s.Fields = append(s.Fields, comment.Field{Path: field.Path, Before: text(field.Before, maxField), After: text(field.After, maxField)})
-		}
-		if d.Deleted {
-			if err := r.deleted(ctx, f.planner, s, was[name]); err != nil {
-				return err
-			}
-			continue
-		}
-		r.foresee(ctx, l, f, s, &t, is[name], d)
 	}
 	slices.SortFunc(p.Stacks, func(a, b *stack) int { return strings.Compare(a.Name, b.Name) })
 	return nil
+}
+
+// change adds a stack whose manifest changes.
+func (r *Reconciler) change(ctx context.Context, l *link, p *pull, f *finding, d discover.Difference, was, is Manifest) error {
+	name := d.Namespace + "/" + d.Name
+	var t infrav1.Terraform
+	if len(is.Object) > 0 {
+		if err := json.Unmarshal(is.Object, &t); err != nil {
+			return fmt.Errorf("read the manifest of the stack %s: %w", name, err)
+		}
+	}
+	if !named(f.planner, &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}}) {
+		return nil
+	}
+	s := p.find(name)
+	if s == nil && len(p.Stacks) >= maxChanged {
+		f.more = true
+		return nil
+	}
+	if s == nil {
+		s = &stack{Name: name, State: comment.Waiting, Path: t.Spec.Path}
+		p.Stacks = append(p.Stacks, s)
+	}
+	if d.Deleted {
+		if err := r.deleted(ctx, f.planner, s, was); err != nil {
+			return err
+		}
+	} else {
+		for _, field := range d.Fields {
+			s.Fields = append(s.Fields, comment.Field{Path: field.Path, Before: text(field.Before, maxField), After: text(field.After, maxField)})
+		}
+		r.foresee(ctx, l, f, s, &t, is, d)
+	}
+	f.weigh(s)
+	return nil
+}
+
+// weigh holds a stack whose manifest is too much to be kept, with those of the others.
+func (f *finding) weigh(s *stack) {
+	size := len(s.Manifest)
+	for _, field := range s.Fields {
+		size += len(field.Path) + len(field.Before) + len(field.After)
+	}
+	if f.kept+size <= maxManifests {
+		f.kept += size
+		return
+	}
+	s.Manifest, s.Fields = nil, nil
+	s.State, s.Reason = comment.Held, fmt.Sprintf("the changed manifests of the pull request have more than %d MiB", maxManifests>>20)
+}
+
+// differing are the manifests that are not the same in both lists.
+func differing(before, after []Manifest) (was, is []Manifest) {
+	old, now := byName(before), byName(after)
+	same := func(m Manifest) bool {
+		name := m.Namespace + "/" + m.Name
+		one, existed := old[name]
+		other, exists := now[name]
+		return existed && exists && bytes.Equal(one.Object, other.Object)
+	}
+	return slices.DeleteFunc(slices.Clone(before), same), slices.DeleteFunc(slices.Clone(after), same)
 }
 
 // elsewhere is why a stack is not planned that the planner does not reach.
@@ -222,13 +272,14 @@ func byName(all []Manifest) map[string]Manifest {
 	return out
 }
 
-func flattened(all []Manifest) (out []discover.Manifest) {
+// flattened are manifests with their fields one by one, as long as there is something left of the bytes for them.
+func flattened(all []Manifest, left *int) (out []discover.Manifest) {
 	for _, m := range all {
 		var object map[string]any
 		if json.Unmarshal(m.Object, &object) != nil {
 			continue // the object could not be built
 		}
-		fields, err := fieldsOf(map[string]any{"spec": object["spec"], "metadata": metadataOf(object)})
+		fields, err := fieldsOf(map[string]any{"spec": object["spec"], "metadata": metadataOf(object)}, left)
 		if err != nil {
 			continue // it came from JSON
 		}
@@ -245,12 +296,19 @@ func metadataOf(object map[string]any) map[string]any {
 
 // fieldsOf are the leaves of a value by their path. If they are not all there, the field theRest has a digest
 // of everything, so that nothing changes unseen.
-func fieldsOf(value any) (map[string]string, error) {
+func fieldsOf(value any, left *int) (map[string]string, error) {
 	fields := map[string]string{}
-	if flatten("", value, fields) {
+	if *left > 0 && flatten("", value, fields) {
+		for path, text := range fields {
+			*left -= len(path) + len(text)
+		}
 		return fields, nil
 	}
 	data, err := json.Marshal(value)
+	// A few are shown all the same.
+	for _, path := range slices.Sorted(maps.Keys(fields))[min(len(fields), maxFew):] {
+		delete(fields, path)
+	}
 	fields[theRest] = fmt.Sprintf("%x", sha256.Sum256(data))
 	return fields, err
 }

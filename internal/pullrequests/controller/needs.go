@@ -90,8 +90,14 @@ type Approval struct {
 	Comment string
 }
 
+// TooLargeError means that a record is larger than the limit.
+type TooLargeError struct{ Key string }
+
+func (e *TooLargeError) Error() string { return "the record " + e.Key + " is too large" }
+
 // Store keeps the records.
 type Store interface {
+	// Get returns a record, or a *TooLargeError.
 	Get(ctx context.Context, key string, limit int64) ([]byte, error)
 	PutBytes(ctx context.Context, key string, data []byte) error
 	Delete(ctx context.Context, key string) error

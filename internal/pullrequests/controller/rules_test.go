@@ -128,7 +128,8 @@ func TestFieldsThatAreTooManyOrOfOneNameHoldAStack(t *testing.T) {
 		"a name in capitals": {plain, manifest(map[string]any{"path": "a", "PATH": "b"}, nil), true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			found := discover.Compare(flattened(c.before), flattened(c.after))
+			left := maxFlat
+			found := discover.Compare(flattened(c.before, &left), flattened(c.after, &left))
 			if len(found) != 1 {
 				t.Fatalf("found are %+v", found)
 			}
