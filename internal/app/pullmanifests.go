@@ -96,8 +96,12 @@ func merge(dir string, changed []string) error {
 	return nil
 }
 
+// maxPullManifests limits the bytes of all stacks' manifests in one tree. A thousand stacks have some MiB.
+const maxPullManifests = 32 << 20
+
 // build builds the stacks that Kustomizations make of a tree.
 func (p *pullSources) build(ctx context.Context, all []kustomizev1.Kustomization, dir string) (out []pullrequests.Manifest, err error) {
+	size := 0
 	for i := range all {
 		k := &all[i]
 		result, err := p.engine.buildKustomization(ctx, build.Input{Object: k, Dir: dir, Values: withholding{build.FromAPI(p.direct)}, Strict: true, KeepEncrypted: true})
@@ -118,7 +122,11 @@ func (p *pullSources) build(ctx context.Context, all []kustomizev1.Kustomization
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, pullrequests.Manifest{Namespace: o.GetNamespace(), Name: o.GetName(), Object: object, Prunes: k.Spec.Prune})
+			if size += len(object); size > maxPullManifests {
+				return nil, fmt.Errorf("the manifests of stacks have more than %d MiB", maxPullManifests>>20)
+			}
+			out = append(out, pullrequests.Manifest{Namespace: o.GetNamespace(), Name: o.GetName(), Object: object,
+				Kustomization: client.ObjectKeyFromObject(k), Prunes: k.Spec.Prune})
 		}
 	}
 	return out, nil

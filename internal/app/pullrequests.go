@@ -280,6 +280,16 @@ func (p *pullApprovals) approve(ctx context.Context, a pullrequests.Approval) er
 // pullRecords keeps records of pull requests in the blob store.
 type pullRecords struct{ *blob.Store }
 
+// Get implements [pullrequests.Store].
+func (p pullRecords) Get(ctx context.Context, key string, limit int64) ([]byte, error) {
+	data, err := p.Store.Get(ctx, key, limit)
+	var large *blob.TooLargeError
+	if errors.As(err, &large) {
+		err = &pullrequests.TooLargeError{Key: key}
+	}
+	return data, err
+}
+
 // Keys implements [pullrequests.Store].
 func (p pullRecords) Keys(ctx context.Context, prefix string) (keys []string, err error) {
 	for info, err := range p.List(ctx, prefix) {

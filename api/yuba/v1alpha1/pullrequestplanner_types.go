@@ -80,8 +80,8 @@ type PullRequestPlannerSpec struct {
 	Rules PullRequestRules `json:"rules,omitempty,omitzero"`
 
 	// What plans of a pull request's code may start. "Refuse" plans nothing that would start programs named in
-	// the code: external data sources, provisioners, credential helpers of providers. "Allow" plans it all the same, with the
-	// stacks' credentials.
+	// the code: external data sources, provisioners, credential helpers of providers, and modules and providers that
+	// the base does not have. "Allow" plans it all the same, with the stacks' credentials.
 	// +kubebuilder:validation:Enum=Refuse;Allow
 	// +kubebuilder:default:=Refuse
 	// +optional

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
@@ -70,6 +71,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	r.ctx, r.now, r.fresh = ctx, time.Now, fresh.New(mgr.GetCache(), r.Reader)
 	r.woken, r.reading = make(chan event.GenericEvent), limiter.New(hookBodies)
 	if err := (branchPlanners{r}).setup(mgr); err != nil {
+		return err
+	}
+	if err := mgr.Add(manager.RunnableFunc(r.sweep)); err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("pullrequestplanner").

@@ -58,7 +58,7 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 	if err != nil {
 		return err
 	}
-	f := finding{before: base.Tree, after: p.source.Tree, head: p.source.Tree, planner: o, now: p.Now}
+	f := finding{before: base.Tree, after: p.source.Tree, head: p.source.Tree, planner: o}
 	if !changes.Incomplete {
 		f.changed = append([]string{}, namesOf(changes.Files)...)
 		f.after = discover.Merged(base.Tree, p.source.Tree, f.changed)
@@ -67,6 +67,9 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 	if err := r.manifests(ctx, l, p, &f, base); err != nil {
 		r.postpone(p, "the manifests cannot be built", err)
 		return nil
+	}
+	if f.more {
+		p.problem("there are too many stacks", fmt.Sprintf("The pull request changes more than %d stacks. The others are not planned. Split the pull request", maxChanged))
 	}
 	p.Found = true
 	if waiting, _ := p.numbers(); waiting == 0 {
@@ -84,10 +87,12 @@ func (r *Reconciler) postpone(p *pull, summary string, err error) {
 // finding is what stacks are found in.
 type finding struct {
 	planner *yubav1.PullRequestPlanner
-	now     forge.PullRequest
 	// after is the base with the changed files of the head. changed is nil if not all are known.
 	before, after, head discover.Tree
 	changed             []string
+	// more says that there are more stacks than maxChanged. kept are the bytes of manifests so far.
+	more bool
+	kept int
 }
 
 // programs finds the stacks whose program changes.
@@ -97,6 +102,9 @@ func (f *finding) programs(stacks []infrav1.Terraform) (out []*stack) {
 		found = append(found, readBy(&stacks[i]))
 	}
 	for _, a := range discover.Stacks(f.before, f.after, found) {
+		if f.more = len(out) >= maxChanged; f.more {
+			break
+		}
 		at := slices.IndexFunc(found, func(s discover.Stack) bool { return s.Name == a.Name })
 		out = append(out, f.admit(found[at], a.Missing))
 	}
@@ -135,11 +143,9 @@ func (f *finding) admit(s discover.Stack, missing bool) *stack {
 	if places := discover.Programs(f.head, s); len(places) > 0 {
 		return hold("it is not planned, as its code names programs that could read credentials (spec.programs of the PullRequestPlanner is Refuse)", places)
 	}
-	if !f.now.Fork {
-		return out
-	}
+	// Who can push a branch is not trusted with the stacks' credentials, either.
 	if places := discover.Strangers(f.before, f.head, s); len(places) > 0 {
-		return hold("it is not planned, as the fork adds code of others (spec.programs of the PullRequestPlanner is Refuse)", places)
+		return hold("it is not planned, as the pull request adds modules or providers of others (spec.programs of the PullRequestPlanner is Refuse)", places)
 	}
 	return out
 }

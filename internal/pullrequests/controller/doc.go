@@ -37,8 +37,10 @@
 //   - The forge is asked about everything that a hook says. The content of a hook decides nothing.
 //   - A fork's code is fetched, read and planned only after a member allowed the very commit that the
 //     comment named.
-//   - Code that would start programs is not planned unless the planner allows it.
+//   - Code that would start programs, or adds modules or providers of others, is not planned unless the planner
+//     allows it, whoever wrote it.
 //   - What is shown comes from plans without sensitive values, and from masked errors.
+//   - No pull request stops a planner, or takes more memory than a limit: stacks, manifests and records have one.
 //   - An approval is given to the pending plan by its id, with the names of those who reviewed.
 //
 // The package does not know runs or archives: the composition root fetches and plans for it.

@@ -6,6 +6,7 @@ package controller
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,9 +28,22 @@ import (
 )
 
 const (
-	// maxFields limits the fields of a manifest that are compared, maxField the text of one that is shown.
+	// maxFields limits the fields of a manifest that are compared one by one, maxPath the path of one, maxField the text of
+	// one that is shown.
 	maxFields = 2000
+	maxPath   = 1000
 	maxField  = 300
+	// maxFew is how many fields of a manifest with too many are shown.
+	maxFew = 50
+	// maxFlat limits the bytes of all fields that are compared one by one, maxManifests those of a pull request that are
+	// kept.
+	maxFlat      = 64 << 20
+	maxManifests = 8 << 20
+	// maxChanged limits the stacks of a pull request.
+	maxChanged = 400
+	// theRest is the field that stands for a manifest whose fields are not all compared one by one. No list of
+	// harmless fields has it.
+	theRest = "(all fields, as there are too many, or two of one name)"
 )
 
 // manifests adds the stacks whose manifest changes: created, deleted, or with other fields.
@@ -52,37 +67,88 @@ func (r *Reconciler) manifests(ctx context.Context, l *link, p *pull, f *finding
 	if err != nil {
 		return err
 	}
+	before, after = differing(before, after)
 	was, is := byName(before), byName(after)
-	for _, d := range discover.Compare(flattened(before), flattened(after)) {
+	left := maxFlat
+	for _, d := range discover.Compare(flattened(before, &left), flattened(after, &left)) {
 		name := d.Namespace + "/" + d.Name
-		var t infrav1.Terraform
-		if m, ok := is[name]; ok {
-			if err := json.Unmarshal(m.Object, &t); err != nil {
-				return fmt.Errorf("read the manifest of the stack %s: %w", name, err)
-			}
+		if err := r.change(ctx, l, p, f, d, was[name], is[name]); err != nil {
+			return err
 		}
-		if !named(f.planner, &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}}) {
-			continue
-		}
-		s := p.find(name)
-		if s == nil {
-			s = &stack{Name: name, State: comment.Waiting, Path: t.Spec.Path}
-			p.Stacks = append(p.Stacks, s)
-		}
-		for _, field := range d.Fields {
-			s.Fields = append(s.Fields, comment.Field{Path: field.Path, Before: text(field.Before, maxField), After: text(field.After, maxField)})
-		}
-		if d.Deleted {
-			if err := r.deleted(ctx, s, was[name].Prunes); err != nil {
-				return err
-			}
-			continue
-		}
-		r.foresee(ctx, l, f, s, &t, is[name], d)
 	}
 	slices.SortFunc(p.Stacks, func(a, b *stack) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }
+
+// change adds a stack whose manifest changes.
+func (r *Reconciler) change(ctx context.Context, l *link, p *pull, f *finding, d discover.Difference, was, is Manifest) error {
+	name := d.Namespace + "/" + d.Name
+	var t infrav1.Terraform
+	if len(is.Object) > 0 {
+		if err := json.Unmarshal(is.Object, &t); err != nil {
+			return fmt.Errorf("read the manifest of the stack %s: %w", name, err)
+		}
+	}
+	if !named(f.planner, &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}}) {
+		return nil
+	}
+	s := p.find(name)
+	if s == nil && len(p.Stacks) >= maxChanged {
+		f.more = true
+		return nil
+	}
+	if s == nil {
+		s = &stack{Name: name, State: comment.Waiting, Path: t.Spec.Path}
+		p.Stacks = append(p.Stacks, s)
+	}
+	if d.Deleted {
+		if err := r.deleted(ctx, f.planner, s, was); err != nil {
+			return err
+		}
+	} else {
+		for _, field := range d.Fields {
+			s.Fields = append(s.Fields, comment.Field{Path: field.Path, Before: text(field.Before, maxField), After: text(field.After, maxField)})
+		}
+		r.foresee(ctx, l, f, s, &t, is, d)
+	}
+	f.weigh(s)
+	return nil
+}
+
+// weigh holds a stack whose manifest is too much to be kept, with those of the others.
+func (f *finding) weigh(s *stack) {
+	size := len(s.Manifest)
+	for _, field := range s.Fields {
+		size += len(field.Path) + len(field.Before) + len(field.After)
+	}
+	if f.kept+size <= maxManifests {
+		f.kept += size
+		return
+	}
+	s.Manifest, s.Fields = nil, nil
+	s.State, s.Reason = comment.Held, fmt.Sprintf("the changed manifests of the pull request have more than %d MiB", maxManifests>>20)
+}
+
+// differing are the manifests that are not the same in both lists.
+func differing(before, after []Manifest) (was, is []Manifest) {
+	old, now := byName(before), byName(after)
+	same := func(m Manifest) bool {
+		name := m.Namespace + "/" + m.Name
+		one, existed := old[name]
+		other, exists := now[name]
+		return existed && exists && bytes.Equal(one.Object, other.Object)
+	}
+	return slices.DeleteFunc(slices.Clone(before), same), slices.DeleteFunc(slices.Clone(after), same)
+}
+
+// elsewhere is why a stack is not planned that the planner does not reach.
+const elsewhere = "it is in another namespace than the PullRequestPlanner"
+
+// The labels of objects that a Kustomization has made.
+const (
+	labelKustomization          = "kustomize.toolkit.fluxcd.io/name"
+	labelKustomizationNamespace = "kustomize.toolkit.fluxcd.io/namespace"
+)
 
 // makes reports whether a Kustomization makes objects of a GitRepository.
 func makes(k *kustomizev1.Kustomization, source *sourcev1.GitRepository) bool {
@@ -101,8 +167,8 @@ func (r *Reconciler) foresee(ctx context.Context, l *link, f *finding, s *stack,
 	switch {
 	case s.State != comment.Waiting: // its program is not planned, either
 		return
-	case d.Namespace != f.planner.Namespace && !r.AllowCrossNamespace:
-		hold("it is in another namespace than the PullRequestPlanner")
+	case !r.reaches(f.planner, d.Namespace):
+		hold(elsewhere)
 		return
 	case bytes.Contains(m.Object, []byte(Withheld)):
 		hold("its manifest has values of Secrets, which are not given to the code of a pull request")
@@ -151,20 +217,43 @@ func reaching(d discover.Difference, elsewhere bool) (names []string) {
 }
 
 // deleted says what becomes of a stack whose manifest is removed.
-func (r *Reconciler) deleted(ctx context.Context, s *stack, prunes bool) error {
-	namespace, name, _ := strings.Cut(s.Name, "/")
-	s.Fate, s.State, s.Problems, s.Verdicts = comment.Deleted, comment.Planned, nil, nil
-	var t infrav1.Terraform
-	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &t); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read the stack %s: %w", s.Name, err)
+func (r *Reconciler) deleted(ctx context.Context, o *yubav1.PullRequestPlanner, s *stack, m Manifest) error {
+	var t *infrav1.Terraform
+	if r.reaches(o, m.Namespace) {
+		t = &infrav1.Terraform{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: m.Name}, t); apierrors.IsNotFound(err) {
+			t = nil
+		} else if err != nil {
+			return fmt.Errorf("read the stack %s: %w", s.Name, err)
+		}
 	}
+	return s.removed(r.reaches(o, m.Namespace), t, m)
+}
+
+// reaches reports whether a planner may plan the stacks of a namespace.
+func (r *Reconciler) reaches(o *yubav1.PullRequestPlanner, namespace string) bool {
+	return namespace == o.Namespace || r.AllowCrossNamespace
+}
+
+// removed takes what becomes of the stack without its manifest. live is the stack; nil if there is none, or none that the
+// planner reaches. Its plan is made with its own program and credentials, so that it must really be the Kustomization's.
+func (s *stack) removed(reached bool, live *infrav1.Terraform, m Manifest) error {
+	s.Fate, s.State, s.Reason, s.Problems, s.Verdicts = comment.Deleted, comment.Planned, "", nil, nil
+	s.Manifest, s.Elsewhere = nil, false
 	switch {
-	case !prunes:
+	case !reached:
+		s.State, s.Reason = comment.Held, elsewhere
+	case !m.Prunes:
 		s.Reason = "the Kustomization does not prune, so that the stack stays"
-	case t.Spec.DestroyResourcesOnDeletion:
+	case live == nil:
+		s.Reason = "the stack does not exist"
+	case live.Labels[labelKustomization] != m.Kustomization.Name || live.Labels[labelKustomizationNamespace] != m.Kustomization.Namespace:
+		s.State, s.Reason = comment.Held, "its labels do not say that the Kustomization "+m.Kustomization.String()+" made it, so that nothing deletes it, or something else does"
+	case live.Spec.DestroyResourcesOnDeletion:
 		// Its deletion destroys with the program that it has now.
-		t.Spec.Destroy = true
-		manifest, err := json.Marshal(&t)
+		live = live.DeepCopy()
+		live.Spec.Destroy = true
+		manifest, err := json.Marshal(live)
 		if err != nil {
 			return err
 		}
@@ -183,14 +272,17 @@ func byName(all []Manifest) map[string]Manifest {
 	return out
 }
 
-func flattened(all []Manifest) (out []discover.Manifest) {
+// flattened are manifests with their fields one by one, as long as there is something left of the bytes for them.
+func flattened(all []Manifest, left *int) (out []discover.Manifest) {
 	for _, m := range all {
 		var object map[string]any
 		if json.Unmarshal(m.Object, &object) != nil {
 			continue // the object could not be built
 		}
-		fields := map[string]string{}
-		flatten("", map[string]any{"spec": object["spec"], "metadata": metadataOf(object)}, fields)
+		fields, err := fieldsOf(map[string]any{"spec": object["spec"], "metadata": metadataOf(object)}, left)
+		if err != nil {
+			continue // it came from JSON
+		}
 		out = append(out, discover.Manifest{Kind: infrav1.Kind, Namespace: m.Namespace, Name: m.Name, Fields: fields})
 	}
 	return out
@@ -202,25 +294,56 @@ func metadataOf(object map[string]any) map[string]any {
 	return map[string]any{"labels": metadata["labels"], "annotations": metadata["annotations"]}
 }
 
-// flatten lists the leaves of a value by their path.
-func flatten(path string, value any, into map[string]string) {
-	if len(into) >= maxFields {
-		return
+// fieldsOf are the leaves of a value by their path. If they are not all there, the field theRest has a digest
+// of everything, so that nothing changes unseen.
+func fieldsOf(value any, left *int) (map[string]string, error) {
+	fields := map[string]string{}
+	if *left > 0 && flatten("", value, fields) {
+		for path, text := range fields {
+			*left -= len(path) + len(text)
+		}
+		return fields, nil
+	}
+	data, err := json.Marshal(value)
+	// A few are shown all the same.
+	for _, path := range slices.Sorted(maps.Keys(fields))[min(len(fields), maxFew):] {
+		delete(fields, path)
+	}
+	fields[theRest] = fmt.Sprintf("%x", sha256.Sum256(data))
+	return fields, err
+}
+
+// flatten lists the leaves of a value by their path, and reports whether it has listed all of them.
+func flatten(path string, value any, into map[string]string) (all bool) {
+	if all = true; len(path) > maxPath {
+		return false
 	}
 	switch v := value.(type) {
 	case nil:
+		return true
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			flatten(strings.TrimPrefix(path+"."+key, "."), v[key], into)
+			if all = flatten(strings.TrimPrefix(path+"."+key, "."), v[key], into) && all; len(into) >= maxFields {
+				return false
+			}
+		}
+		if len(v) > 0 {
+			return all
 		}
 	case []any:
 		for i, one := range v {
-			flatten(path+"["+strconv.Itoa(i)+"]", one, into)
+			if all = flatten(path+"["+strconv.Itoa(i)+"]", one, into) && all; len(into) >= maxFields {
+				return false
+			}
 		}
-	default:
-		data, err := json.Marshal(v)
-		if err == nil {
-			into[path] = string(data)
+		if len(v) > 0 {
+			return all
 		}
 	}
+	data, err := json.Marshal(value)
+	if _, twice := into[path]; twice || err != nil {
+		return false
+	}
+	into[path] = string(data)
+	return true
 }

@@ -83,8 +83,8 @@ type pull struct {
 	// retry is when to try again after a failure, shown when the forge was last told.
 	retry, told time.Time
 	failures    int
-	// stored is the stored record.
-	stored []byte
+	// stored is a digest of the stored record, empty without one.
+	stored string
 }
 
 // stack is a stack that a pull request changes.

@@ -37,8 +37,9 @@ type Manifest struct {
 	Namespace, Name string
 	// Object is the object in JSON.
 	Object []byte
-	// Prunes says that the Kustomization deletes what it makes no more.
-	Prunes bool
+	// Kustomization makes it. Prunes says that it deletes what it makes no more.
+	Kustomization types.NamespacedName
+	Prunes        bool
 }
 
 // Source is a fetched tree. It stays until it is closed.
@@ -89,8 +90,14 @@ type Approval struct {
 	Comment string
 }
 
+// TooLargeError means that a record is larger than the limit.
+type TooLargeError struct{ Key string }
+
+func (e *TooLargeError) Error() string { return "the record " + e.Key + " is too large" }
+
 // Store keeps the records.
 type Store interface {
+	// Get returns a record, or a *TooLargeError.
 	Get(ctx context.Context, key string, limit int64) ([]byte, error)
 	PutBytes(ctx context.Context, key string, data []byte) error
 	Delete(ctx context.Context, key string) error

@@ -4,12 +4,15 @@
 package controller
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,7 +24,8 @@ import (
 const (
 	// prefix is the folder of records in the store.
 	prefix = "pullrequests"
-	// maxRecord limits a record. 400 stacks with their plans have less.
+	// maxRecord limits a record. 400 stacks with their plans have less. A pull request with a larger one is planned
+	// anew by a new server.
 	maxRecord = 32 << 20
 )
 
@@ -43,13 +47,20 @@ func (r *Reconciler) recall(ctx context.Context, o *yubav1.PullRequestPlanner) (
 	}
 	for _, key := range keys {
 		data, err := r.Store.Get(ctx, key, maxRecord)
-		if err != nil {
+		p := &pull{}
+		var large *TooLargeError
+		switch {
+		case err == nil:
+			err = json.Unmarshal(data, p)
+		case !errors.As(err, &large):
 			return nil, fmt.Errorf("read a record of PullRequestPlanner %s: %w", name, err)
 		}
-		p := &pull{}
-		if err := json.Unmarshal(data, p); err != nil {
+		if err != nil {
 			// The forge knows the pull request, so that it is planned again.
-			r.Log.Warn("a record of a pull request cannot be read, and is ignored", "planner", name.String(), "record", key, "error", err)
+			r.Log.Warn("a record of a pull request cannot be read, and is removed", "planner", name.String(), "record", key, "error", err)
+			if err := r.Store.Delete(ctx, key); err != nil {
+				r.Log.Warn("cannot remove a record of a pull request", "record", key, "error", err)
+			}
 			continue
 		}
 		for _, s := range p.Stacks {
@@ -57,7 +68,7 @@ func (r *Reconciler) recall(ctx context.Context, o *yubav1.PullRequestPlanner) (
 				s.State = comment.Waiting
 			}
 		}
-		p.stored, p.listen = data, true
+		p.stored, p.listen = sumOf(data), true
 		m.pulls[p.key()] = p
 	}
 	if former := r.memories.add(m); former != nil {
@@ -73,21 +84,34 @@ func (r *Reconciler) store(ctx context.Context, m *memory, p *pull) error {
 	if err != nil {
 		return fmt.Errorf("write the record of pull request %d: %w", p.Now.Number, err)
 	}
-	if bytes.Equal(data, p.stored) {
+	sum := sumOf(data)
+	if sum == p.stored {
 		return nil
 	}
-	if err := r.Store.PutBytes(ctx, keyOf(m, p), data); err != nil {
+	if len(data) > maxRecord {
+		// An older record would say what is wrong by now.
+		r.Log.Warn("the record of a pull request is too large to be stored", "planner", m.name.String(), "pullRequest", p.Now.Number, "bytes", len(data))
+		err = r.Store.Delete(ctx, keyOf(m, p))
+	} else {
+		err = r.Store.PutBytes(ctx, keyOf(m, p), data)
+	}
+	if err != nil {
 		return fmt.Errorf("write the record of pull request %d: %w", p.Now.Number, err)
 	}
-	p.stored = data
+	p.stored = sum
 	return nil
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return string(sum[:])
 }
 
 // erase ends everything about a pull request.
 func (r *Reconciler) erase(ctx context.Context, m *memory, p *pull) error {
 	p.stop()
 	delete(m.pulls, p.key())
-	if p.stored == nil {
+	if p.stored == "" {
 		return nil
 	}
 	return r.Store.Delete(ctx, keyOf(m, p))
@@ -100,4 +124,36 @@ func (r *Reconciler) eraseAll(ctx context.Context, m *memory) error {
 		}
 	}
 	return nil
+}
+
+// sweep removes the records of planners that were deleted while no server ran. It is a start's work; a failure only leaves them.
+func (r *Reconciler) sweep(ctx context.Context) error {
+	// The keys first: a planner whose record is among them is in the later list, unless it is gone.
+	keys, err := r.Store.Keys(ctx, prefix+"/")
+	var list yubav1.PullRequestPlannerList
+	if err == nil && len(keys) > 0 {
+		err = r.Reader.List(ctx, &list)
+	}
+	if err != nil {
+		r.Log.Warn("cannot look for records of pull requests whose planner is gone", "error", err)
+		return nil
+	}
+	for _, key := range orphans(keys, list.Items) {
+		if err := r.Store.Delete(ctx, key); err != nil {
+			r.Log.Warn("cannot remove a record of a pull request", "record", key, "error", err)
+		}
+	}
+	return nil
+}
+
+// orphans are the keys of records that belong to none of the planners.
+func orphans(keys []string, planners []yubav1.PullRequestPlanner) []string {
+	known := map[string]bool{}
+	for i := range planners {
+		known[string(planners[i].UID)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+		uid, _, _ := strings.Cut(strings.TrimPrefix(key, prefix+"/"), "/")
+		return known[uid]
+	})
 }

@@ -4,12 +4,16 @@
 package controller
 
 import (
+	"encoding/json"
+	"fmt"
 	"path"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/pullrequests/command"
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
@@ -32,26 +36,27 @@ func texts(files map[string]string) discover.Tree {
 
 func TestAdmit(t *testing.T) {
 	const plain, external, stranger = `resource "terraform_data" "a" {}`, `data "external" "x" { program = ["env"] }`, `module "m" { source = "git::https://evil.example.com/m" }`
+	const provider, implied = "terraform {\n required_providers {\n p = { source = \"evil/p\" }\n }\n}", `resource "null_resource" "a" {}`
 	for sentence, c := range map[string]struct {
 		code    string
-		fork    bool
 		allow   string
 		missing bool
 		want    comment.State
 	}{
-		"plain code":                      {plain, false, yubav1.ProgramsRefuse, false, comment.Waiting},
-		"a program":                       {external, false, yubav1.ProgramsRefuse, false, comment.Held},
-		"a program of a fork":             {external, true, yubav1.ProgramsRefuse, false, comment.Held},
-		"programs are allowed":            {external, true, yubav1.ProgramsAllow, false, comment.Waiting},
-		"programs of an older API object": {external, false, "", false, comment.Held},
-		"a new module":                    {stranger, false, yubav1.ProgramsRefuse, false, comment.Waiting},
-		"a new module of a fork":          {stranger, true, yubav1.ProgramsRefuse, false, comment.Held},
-		"the directory is removed":        {plain, false, yubav1.ProgramsRefuse, true, comment.Failed},
+		"plain code":                      {plain, yubav1.ProgramsRefuse, false, comment.Waiting},
+		"a program":                       {external, yubav1.ProgramsRefuse, false, comment.Held},
+		"programs are allowed":            {external, yubav1.ProgramsAllow, false, comment.Waiting},
+		"programs of an older API object": {external, "", false, comment.Held},
+		"a new module":                    {stranger, yubav1.ProgramsRefuse, false, comment.Held},
+		"a new provider":                  {provider, yubav1.ProgramsRefuse, false, comment.Held},
+		"an implied provider":             {implied, yubav1.ProgramsRefuse, false, comment.Held},
+		"a new module is allowed":         {stranger, yubav1.ProgramsAllow, false, comment.Waiting},
+		"the directory is removed":        {plain, yubav1.ProgramsRefuse, true, comment.Failed},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := &yubav1.PullRequestPlanner{}
 			o.Spec.Programs = c.allow
-			f := finding{planner: o, now: forge.PullRequest{Fork: c.fork}, before: texts(map[string]string{"s/main.tf": plain}), head: texts(map[string]string{"s/main.tf": c.code})}
+			f := finding{planner: o, before: texts(map[string]string{"s/main.tf": plain}), head: texts(map[string]string{"s/main.tf": c.code})}
 			got := f.admit(discover.Stack{Name: "prod/s", Path: "s"}, c.missing)
 			if got.State != c.want || (got.Reason == "") != (c.want == comment.Waiting) {
 				t.Errorf("it is %+v, want %s", got, c.want)
@@ -86,6 +91,85 @@ func TestReaching(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, reaching(c.d, c.elsewhere)); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestFieldsThatAreTooManyOrOfOneNameHoldAStack(t *testing.T) {
+	manifest := func(spec, annotations map[string]any) []Manifest {
+		data, err := json.Marshal(map[string]any{"spec": spec, "metadata": map[string]any{"annotations": annotations}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []Manifest{{Namespace: "prod", Name: "a", Object: data}}
+	}
+	many := map[string]any{}
+	for i := range 3000 {
+		many[fmt.Sprintf("a%04d", i)] = "x"
+	}
+	deep := any("x")
+	for range 1000 {
+		deep = map[string]any{"aa": deep}
+	}
+	plain := manifest(map[string]any{"path": "a"}, nil)
+	for sentence, c := range map[string]struct {
+		before, after []Manifest
+		held          bool
+	}{
+		"few fields":                          {plain, manifest(map[string]any{"path": "b"}, map[string]any{"team": "x"}), false},
+		"too many annotations":                {plain, manifest(map[string]any{"path": "a", "serviceAccountName": "admin"}, many), true},
+		"too many annotations of a new stack": {nil, manifest(map[string]any{"path": "a", "serviceAccountName": "admin"}, many), true},
+		"a field behind too many annotations": {manifest(map[string]any{"path": "a"}, many), manifest(map[string]any{"path": "a", "serviceAccountName": "admin"}, many), true},
+		"a path that is too long":             {plain, manifest(map[string]any{"path": "a", "vars": deep}, nil), true},
+		"two fields of one path": {manifest(map[string]any{"backendConfig": map[string]any{"secretSuffix": "a"}}, nil),
+			manifest(map[string]any{"backendConfig": map[string]any{"secretSuffix": "b"}, "backendConfig.secretSuffix": "a"}, nil), true},
+		"an empty object":    {plain, manifest(map[string]any{"path": "a", "backendConfig": map[string]any{}}, nil), true},
+		"a name in capitals": {plain, manifest(map[string]any{"path": "a", "PATH": "b"}, nil), true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			left := maxFlat
+			found := discover.Compare(flattened(c.before, &left), flattened(c.after, &left))
+			if len(found) != 1 {
+				t.Fatalf("found are %+v", found)
+			}
+			if names := reaching(found[0], false); (len(names) > 0) != c.held {
+				t.Errorf("it is held: %v, for %q", !c.held, names)
+			}
+		})
+	}
+}
+
+func TestOnlyStacksThatTheirKustomizationMadeArePlannedAsDeleted(t *testing.T) {
+	live := func(kustomization, namespace string, destroys bool) *infrav1.Terraform {
+		o := &infrav1.Terraform{}
+		o.Namespace, o.Name, o.Labels = "prod", "a", map[string]string{labelKustomization: kustomization, labelKustomizationNamespace: namespace}
+		o.Spec.DestroyResourcesOnDeletion = destroys
+		return o
+	}
+	unlabelled := live("", "", true)
+	unlabelled.Labels = nil
+	for sentence, c := range map[string]struct {
+		reached, prunes bool
+		live            *infrav1.Terraform
+		want            comment.State
+	}{
+		"its own stack":                       {true, true, live("stacks", "prod", true), comment.Waiting},
+		"its own stack, whose resources stay": {true, true, live("stacks", "prod", false), comment.Planned},
+		"another namespace":                   {false, true, live("stacks", "prod", true), comment.Held},
+		"no pruning":                          {true, false, live("stacks", "prod", true), comment.Planned},
+		"no stack":                            {true, true, nil, comment.Planned},
+		"a stack that a person made":          {true, true, unlabelled, comment.Held},
+		"another Kustomization's stack":       {true, true, live("others", "prod", true), comment.Held},
+		"a Kustomization of that name":        {true, true, live("stacks", "dev", true), comment.Held},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := &stack{Name: "prod/a", State: comment.Waiting, Manifest: []byte("former")}
+			if err := s.removed(c.reached, c.live, Manifest{Kustomization: types.NamespacedName{Namespace: "prod", Name: "stacks"}, Prunes: c.prunes}); err != nil {
+				t.Fatal(err)
+			}
+			if s.State != c.want || s.Fate != comment.Deleted || (len(s.Manifest) > 0) != (c.want == comment.Waiting) || (s.Reason == "") != (c.want == comment.Waiting) {
+				t.Errorf("it is %+v, want %s", s, c.want)
 			}
 		})
 	}

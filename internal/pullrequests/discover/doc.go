@@ -15,6 +15,7 @@
 //
 //   - A stack that is not found has the same part in both trees, so that its configuration is the same.
 //   - The part counts in both trees: a module whose last call is removed changes the stack, too.
+//   - What a run would read and a tree does not show, such as a link to another file, counts as code that starts programs.
 //
 // A source with includes is a tree in which they are overlaid. Inputs of other sources, variables among them, are not
 // considered: no pull request changes them.

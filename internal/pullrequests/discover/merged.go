@@ -6,6 +6,7 @@ package discover
 import (
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/tofu/module"
@@ -110,32 +111,60 @@ func strangers(t *module.Tree) (out []string) {
 			out = append(out, "module "+c.Source+" "+c.Version)
 		}
 	}
-	for _, p := range t.Providers {
-		if p.Source != "" {
-			out = append(out, "provider "+p.Source)
+	provider := func(source string) {
+		// What is part of the tool is nobody else's.
+		if source != "" && !strings.HasPrefix(source, "terraform.io/builtin/") {
+			out = append(out, "provider "+source)
 		}
 	}
+	for _, p := range t.Providers {
+		provider(p.Source)
+	}
 	for _, r := range t.Resources {
-		if r.Provider != "" {
-			out = append(out, "provider "+r.Provider)
-		}
+		provider(r.Provider)
 	}
 	return out
 }
 
+// template is rendered over main.tf of a root module before a run.
+const template = "main.tf.tpl"
+
+// readTree reads what the code of a stack declares. What a run would read as configuration, and a tree
+// does not show, is in Unread: links to other files, and a template.
 func readTree(tree Tree, s Stack) *module.Tree {
-	root := clean(s.Path)
+	root, named := clean(s.Path), configNames(tree)
 	return module.ReadTree(func(dir string) (map[string][]byte, string) {
-		files := tree.Config(clean(dir))
-		if clean(dir) == root && len(s.Rendered) > 0 {
+		dir = clean(dir)
+		files := tree.Config(orRoot(dir))
+		if dir == root && len(s.Rendered) > 0 {
 			files = maps.Clone(files)
 			if files == nil {
 				files = map[string][]byte{}
 			}
 			maps.Copy(files, s.Rendered)
 		}
+		if _, rendered := tree.Sums[path.Join(dir, template)]; rendered && dir == root {
+			return files, path.Join(dir, template) + " is rendered with values into other code"
+		}
+		for _, name := range named[dir] {
+			if _, known := files[name]; !known {
+				return files, path.Join(dir, name) + " leads to a file that is not read"
+			}
+		}
 		return files, ""
 	}, orRoot(root), nil)
+}
+
+// configNames are the base names of all configuration files and links of a tree, by directory.
+func configNames(tree Tree) map[string][]string {
+	out := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(tree.Sums)) {
+		if module.IsConfigFile(name) {
+			dir := clean(path.Dir(name))
+			out[dir] = append(out[dir], path.Base(name))
+		}
+	}
+	return out
 }
 
 func orRoot(dir string) string {

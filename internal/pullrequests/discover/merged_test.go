@@ -4,6 +4,7 @@
 package discover
 
 import (
+	"maps"
 	"path"
 	"strings"
 	"testing"
@@ -73,10 +74,48 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+func TestWhatATreeDoesNotShowIsNotHarmless(t *testing.T) {
+	const plain = `resource "terraform_data" "a" {}`
+	for sentence, c := range map[string]struct {
+		files map[string]string
+		// links are in the tree without content.
+		links []string
+		path  string
+		held  bool
+	}{
+		"plain code":                          {map[string]string{"s/main.tf": plain}, nil, "s", false},
+		"a template":                          {map[string]string{"s/main.tf": plain, "s/main.tf.tpl": `data "external" "x" {}`}, nil, "./s/", true},
+		"a template in the root":              {map[string]string{"main.tf": plain, "main.tf.tpl": ""}, nil, "", true},
+		"a link to a template":                {map[string]string{"s/main.tf": plain}, []string{"s/main.tf.tpl"}, "s", true},
+		"a template of another stack":         {map[string]string{"s/main.tf": plain, "other/main.tf.tpl": ""}, nil, "s", false},
+		"a link to a text":                    {map[string]string{"s/main.tf": plain, "s/payload.txt": `data "external" "x" {}`}, []string{"s/evil.tf"}, "s", true},
+		"a link in the root":                  {map[string]string{"main.tf": plain}, []string{"evil.tf.json"}, ".", true},
+		"a link in a module":                  {map[string]string{"s/main.tf": `module "m" { source = "../m" }`, "m/m.tf": plain}, []string{"m/evil.tofu"}, "s", true},
+		"a link elsewhere":                    {map[string]string{"s/main.tf": plain}, []string{"other/evil.tf"}, "s", false},
+		"a link that is not configuration":    {map[string]string{"s/main.tf": plain}, []string{"s/README.md"}, "s", false},
+		"a directory that is a link":          {map[string]string{"s/main.tf": `module "m" { source = "./m" }`, "other/m.tf": plain}, []string{"s/m"}, "s", true},
+		"a root module that is behind a link": {map[string]string{"other/main.tf": plain}, []string{"s"}, "s", true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			tree := tree(c.files)
+			tree.Sums = maps.Clone(tree.Sums)
+			for _, name := range c.links {
+				tree.Sums[name] = "link payload.txt"
+			}
+			if got := Programs(tree, Stack{Path: c.path}); (len(got) > 0) != c.held {
+				t.Errorf("it is held: %v, for %q", !c.held, got)
+			}
+		})
+	}
+}
+
 func TestStrangers(t *testing.T) {
 	before := texts(map[string]string{"main.tf": "module \"a\" {\n source = \"acme/vpc/aws\"\n version = \"1.0.0\"\n}\nmodule \"b\" { source = \"./b\" }\n", "b/b.tf": ""})
 	after := texts(map[string]string{"main.tf": "module \"a\" {\n source = \"acme/vpc/aws\"\n version = \"1.0.0\"\n}\nmodule \"b\" { source = \"./c\" }\nmodule \"d\" { source = \"git::https://evil.example.com/x\" }\n" +
 		"terraform {\n required_providers {\n p = { source = \"evil/p\" }\n }\n}\n", "c/c.tf": ""})
+	if got := Strangers(texts(nil), texts(map[string]string{"main.tf": `resource "terraform_data" "a" {}`}), Stack{}); len(got) > 0 {
+		t.Errorf("the tool's own provider is a stranger: %q", got)
+	}
 	if diff := cmp.Diff([]string{"module git::https://evil.example.com/x ", "provider evil/p"}, Strangers(before, after, Stack{})); diff != "" {
 		t.Error(diff)
 	}

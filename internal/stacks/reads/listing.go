@@ -12,7 +12,8 @@ import (
 )
 
 // Listing returns a digest of content and mode for each file of an archive, by path, and its
-// configuration files by directory. The archive is in the store.
+// configuration files by directory. The archive is in the store. A link to a file that is no configuration has a
+// digest only.
 func (s *Sources) Listing(ctx context.Context, digest string) (sums map[string]string, config func(dir string) map[string][]byte, err error) {
 	t, err := s.tree(ctx, digest)
 	if err != nil {
