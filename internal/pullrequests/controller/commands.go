@@ -36,7 +36,7 @@ func (r *Reconciler) obey(ctx context.Context, m *memory, l *link, p *pull) erro
 		if len(commands)+len(wrong) > 0 {
 			said, err := r.command(ctx, l, p, c, commands, wrong)
 			if err != nil {
-				return err
+				return err // before anything was done: the comment is read again
 			}
 			answers = append(answers, said...)
 		}
@@ -89,8 +89,10 @@ func (r *Reconciler) command(ctx context.Context, l *link, p *pull, c forge.Comm
 		if !good {
 			reaction = forge.Bad
 		}
+		// A reaction is a courtesy: in a locked conversation it fails for ever, and the command is done.
 		if err := l.forge.React(ctx, p.Now.Number, c.ID, reaction); err != nil {
-			return nil, err
+			limited(l, err)
+			r.Log.Warn("cannot react to a command", "source", p.Source, "pullRequest", p.Now.Number, "error", err)
 		}
 	}
 	return answers, nil
