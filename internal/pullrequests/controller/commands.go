@@ -113,7 +113,7 @@ func (p *pull) command(by forge.User, c command.Command) (answer string, ok bool
 	case command.Approve:
 		return p.approve(by, c)
 	}
-	return fmt.Sprintf("`/yuba %s` is not allowed here: plans are applied after the merge. Use the command `yuba %s` on the server.", c.Verb, c.Verb), false
+	return fmt.Sprintf("`/yuba %s` cannot be used here: `/yuba help` lists the commands.", c.Verb), false
 }
 
 // planNow plans what has no plan. It allows the head of a fork that the comment shows: what was
