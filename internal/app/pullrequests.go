@@ -12,6 +12,7 @@ import (
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -118,25 +119,14 @@ const puller = "system:yuba:pull-requests"
 
 // Plan implements [pullrequests.Plans].
 func (p *pullPlans) Plan(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, manifest []byte, trigger string) (made pullrequests.Plan, err error) {
-	var obj infrav1.Terraform
-	err = p.direct.Get(ctx, name, &obj)
-	if err = client.IgnoreNotFound(err); err == nil && manifest != nil {
-		var given infrav1.Terraform
-		err = json.Unmarshal(manifest, &given)
-		given.Status = obj.Status
-		obj = given
-	}
+	obj, err := p.stack(ctx, name, manifest)
 	switch {
+	case apierrors.IsNotFound(err):
+		return made, fmt.Errorf("the stack %s is gone", name)
 	case err != nil:
 		return made, err
-	case obj.Name == "":
-		return made, fmt.Errorf("the stack %s is gone", name)
 	}
-	stack := run.StackOf(&obj)
-	if manifest != nil {
-		p.foreseen.Store(stack, &obj)
-		defer p.foreseen.Delete(stack)
-	}
+	stack := run.StackOf(obj)
 	request := speculative.Request{By: puller, Trigger: trigger, Kept: true, Detailed: true, Manifest: manifest}
 	if s != nil {
 		request.Source = &run.Artifact{Digest: s.Digest, Size: s.Size, Revision: s.Revision, Transient: true}

@@ -5,11 +5,11 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -31,8 +31,6 @@ type tries struct {
 	// direct reads the API without a cache. sources has the programs of stacks.
 	direct  client.Client
 	sources *previewSources
-	// foreseen are the objects that manifests of pull requests would create, by their stack.
-	foreseen sync.Map
 }
 
 func newTries(e *engine, r *stacks.Reconciler, direct client.Client) *tries {
@@ -147,15 +145,28 @@ func (t *tries) Document(_ context.Context, obj *infrav1.Terraform, id, by strin
 	return t.desk.Document(run.StackOf(obj), id, by)
 }
 
+// stack reads a stack as it would be with a manifest, which may create it. What is known of it stays.
+func (t *tries) stack(ctx context.Context, name types.NamespacedName, manifest []byte) (*infrav1.Terraform, error) {
+	var obj infrav1.Terraform
+	err := t.direct.Get(ctx, name, &obj)
+	if manifest == nil || client.IgnoreNotFound(err) != nil {
+		return &obj, err
+	}
+	var given infrav1.Terraform
+	if err := json.Unmarshal(manifest, &given); err != nil {
+		return nil, fmt.Errorf("read the manifest of %s: %w", name, err)
+	}
+	given.Status = obj.Status
+	return &given, nil
+}
+
 // judge asks the policies that bind a stack about a speculative plan of it.
-func (t *tries) judge(ctx context.Context, owner run.Stack, rec run.Record) (*speculative.Verdict, error) {
+func (t *tries) judge(ctx context.Context, owner run.Stack, rec run.Record, manifest []byte) (*speculative.Verdict, error) {
 	if t.engine.policies == nil {
 		return nil, nil
 	}
-	var obj infrav1.Terraform
-	if foreseen, ok := t.foreseen.Load(owner); ok {
-		foreseen.(*infrav1.Terraform).DeepCopyInto(&obj) //nolint:forcetypeassert // nothing else is stored
-	} else if err := t.direct.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, &obj); err != nil {
+	obj, err := t.stack(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, manifest)
+	if err != nil {
 		return nil, err
 	}
 	document, err := t.engine.executor.ReadPart(ctx, rec.Spec.Stack, rec.Spec.ID, run.BlobPlanShow)
@@ -163,7 +174,7 @@ func (t *tries) judge(ctx context.Context, owner run.Stack, rec run.Record) (*sp
 		return nil, err
 	}
 	rec.Spec.Stack = owner
-	verdict, err := t.engine.policies.foresee(stacks.Patiently(ctx), &obj, rec, document)
+	verdict, err := t.engine.policies.foresee(stacks.Patiently(ctx), obj, rec, document)
 	if err != nil || verdict == nil {
 		return nil, err
 	}

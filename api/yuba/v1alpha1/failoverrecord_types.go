@@ -279,6 +279,12 @@ type FailoverRecordStatus struct {
 	// +optional
 	Zone string `json:"zone,omitempty"`
 
+	// Where the records are, or may be: the present place first, then former ones whose records are not removed yet.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +optional
+	Places []FailoverPlace `json:"places,omitempty"`
+
 	// The version of the PowerDNS server that has the record.
 	// +optional
 	ServerVersion string `json:"serverVersion,omitempty"`
@@ -312,6 +318,18 @@ type FailoverRecordStatus struct {
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// FailoverPlace is a zone of a server that has records of the object, or had them.
+type FailoverPlace struct {
+	// The URL of the server's API.
+	URL string `json:"url"`
+	// The name of the Secret with the API key.
+	Secret string `json:"secret"`
+	// The zone.
+	Zone string `json:"zone"`
+	// The ownerID in the record beside the name.
+	OwnerID string `json:"ownerID"`
 }
 
 // FailoverEndpointStatus is what the answers tell of an endpoint.

@@ -14,7 +14,9 @@
 //     code that works.
 //   - Only records that this object owns are changed. The zone is read again before each write, and
 //     writes to a server are one after the other, so that of two objects with one name, one wins.
-//   - Deletion removes the records first. If the server does not answer, the object stays, unless its
+//   - The status names each place, a zone of a server, before anything is written there, until its records are
+//     removed. A record that moves is written to the new place first, and leaves the former one when that answers.
+//   - Deletion removes the records of all places first. If the server does not answer, the object stays, unless its
 //     credentials are gone or spec.suspend says to leave the records.
 //   - The questions keep the server's checks alive: PowerDNS forgets those of names that nobody asks
 //     for (lua-health-checks-expire-delay, one hour).

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,10 +82,12 @@ func (r *Reconciler) keep(ctx context.Context, f *yubav1.FailoverRecord) (wrote 
 		}
 	}
 	// 2. The server, and what it has.
-	s, err := r.server(ctx, f)
+	p := &f.Spec.Publish.PowerDNS
+	s, err := r.server(ctx, f.Namespace, p.URL, p.SecretRef.Name)
 	if err != nil {
 		return false, "", err
 	}
+	s.asks(p.Nameserver)
 	if f.Status.ServerVersion, err = s.Version(ctx); err != nil {
 		return false, "", err
 	}
@@ -99,7 +102,8 @@ func (r *Reconciler) keep(ctx context.Context, f *yubav1.FailoverRecord) (wrote 
 		return false, "", err
 	}
 	// 3. Decide and write.
-	if wrote, err = r.write(ctx, s, f, zone, records, spec.TTL); err != nil {
+	here := placeOf(f, zone)
+	if wrote, err = r.write(ctx, s, f, here, records, spec.TTL); err != nil {
 		return false, "", err
 	}
 	f.Status.Records = nil
@@ -112,24 +116,22 @@ func (r *Reconciler) keep(ctx context.Context, f *yubav1.FailoverRecord) (wrote 
 		return wrote, "", err
 	}
 	r.recordAnswer(f, spec, answered)
+	r.leave(ctx, f, here)
 	return wrote, f.Status.Answer, nil
 }
 
-// write makes the server's records those that are wanted. A record that moved to another zone leaves the
-// former one.
-func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRecord, zone string, records []record.Record, ttl int) (bool, error) {
+// write makes the server's records those that are wanted.
+func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRecord, here yubav1.FailoverPlace, records []record.Record, ttl int) (bool, error) {
 	lock := r.lock(s.URL)
 	defer lock()
-	if former := f.Status.Zone; former != "" && former != zone {
-		if err := s.remove(ctx, f, former); err != nil && !isGone(err) {
-			return false, fmt.Errorf("remove the record from zone %s: %w", former, err)
-		}
-	}
-	facts, err := s.facts(ctx, f, zone)
+	facts, err := s.facts(ctx, f, here)
 	if err != nil {
 		return false, err
 	}
 	facts.TTL = ttl
+	for _, p := range f.Status.Places {
+		facts.Former = append(facts.Former, decide.Owner(p.OwnerID, f.Namespace, f.Name))
+	}
 	for _, rec := range records {
 		facts.Wanted = append(facts.Wanted, rec.Content())
 	}
@@ -137,30 +139,33 @@ func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRec
 	if d.Taken != "" {
 		return false, problemf(yubav1.ReasonRecordOwned, "%s", d.Taken)
 	}
-	f.Status.Zone = zone
-	return len(d.Changes) > 0, s.change(ctx, zone, d.Changes)
+	if err := r.note(ctx, f, here); err != nil {
+		return false, err
+	}
+	f.Status.Zone = here.Zone
+	return len(d.Changes) > 0, s.change(ctx, here.Zone, d.Changes)
 }
 
-// withdraw removes the records of an object that is deleted.
+// withdraw removes the records of an object that is deleted, from all places.
 func (r *Reconciler) withdraw(ctx context.Context, f *yubav1.FailoverRecord) error {
-	if f.Spec.Suspend || f.Status.Zone == "" {
+	if f.Spec.Suspend {
 		return nil
 	}
-	s, err := r.server(ctx, f)
-	var wrong *problem
-	if errors.As(err, &wrong) {
-		r.Log.Warn("the DNS records of a deleted FailoverRecord stay on the server", "record", f.Namespace+"/"+f.Name, "host", f.Spec.Host, "error", err)
-		return nil // the credentials are gone, as when the namespace is deleted
-	}
+	places, err := r.known(ctx, f)
 	if err != nil {
 		return err
 	}
-	lock := r.lock(s.URL)
-	defer lock()
-	if err := s.remove(ctx, f, f.Status.Zone); !isGone(err) {
-		return err
+	var first error
+	for _, p := range places {
+		err := r.remove(ctx, f, p)
+		var wrong *problem
+		if errors.As(err, &wrong) { // the credentials are gone, as when the namespace is deleted
+			r.Log.Warn("the DNS records of a deleted FailoverRecord stay on the server", "record", f.Namespace+"/"+f.Name, "host", f.Spec.Host, "server", p.URL, "error", err)
+			continue
+		}
+		first = cmp.Or(first, err)
 	}
-	return nil
+	return first
 }
 
 // isGone reports that a server does not have a zone any more.

@@ -44,37 +44,39 @@ type server struct {
 	nameserver string
 }
 
-// server connects to the server of a record.
-func (r *Reconciler) server(ctx context.Context, f *yubav1.FailoverRecord) (*server, error) {
-	p := &f.Spec.Publish.PowerDNS
-	u, err := url.Parse(p.URL)
+// server connects to a server, with a Secret of a namespace.
+func (r *Reconciler) server(ctx context.Context, namespace, address, named string) (*server, error) {
+	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.User != nil {
 		return nil, problemf(yubav1.ReasonRecordInvalid, "spec.publish.powerDNS.url is not a URL such as https://dns.example.org:8081")
 	}
 	var secret corev1.Secret
-	err = r.Direct.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: p.SecretRef.Name}, &secret)
+	err = r.Direct.Get(ctx, client.ObjectKey{Namespace: namespace, Name: named}, &secret)
 	if apierrors.IsNotFound(err) {
-		return nil, problemf(yubav1.ReasonRecordInvalid, "the Secret %s of spec.publish.powerDNS.secretRef does not exist", p.SecretRef.Name)
+		return nil, problemf(yubav1.ReasonRecordInvalid, "the Secret %s of spec.publish.powerDNS.secretRef does not exist", named)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the Secret %s: %w", p.SecretRef.Name, err)
+		return nil, fmt.Errorf("read the Secret %s: %w", named, err)
 	}
 	key := strings.TrimSpace(string(secret.Data[keyAPIKey]))
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return nil, problemf(yubav1.ReasonRecordInvalid, "the Secret %s does not have the server's API key under %s", p.SecretRef.Name, keyAPIKey)
+		return nil, problemf(yubav1.ReasonRecordInvalid, "the Secret %s does not have the server's API key under %s", named, keyAPIKey)
 	}
 	options := outbound.Options{Timeout: timeout}
 	if ca := secret.Data[keyCA]; len(ca) > 0 {
 		options.Roots = x509.NewCertPool()
 		if !options.Roots.AppendCertsFromPEM(ca) {
-			return nil, problemf(yubav1.ReasonRecordInvalid, "%s of the Secret %s has no certificate in PEM format", keyCA, p.SecretRef.Name)
+			return nil, problemf(yubav1.ReasonRecordInvalid, "%s of the Secret %s has no certificate in PEM format", keyCA, named)
 		}
 	}
-	s := &server{Client: &powerdns.Client{URL: p.URL, Key: key, HTTP: outbound.Client(options)}, nameserver: p.Nameserver}
-	if s.nameserver == "" {
-		s.nameserver = net.JoinHostPort(u.Hostname(), "53")
+	return &server{Client: &powerdns.Client{URL: address, Key: key, HTTP: outbound.Client(options)}, nameserver: net.JoinHostPort(u.Hostname(), "53")}, nil
+}
+
+// asks sets where the server answers, if it is said.
+func (s *server) asks(nameserver string) {
+	if nameserver != "" {
+		s.nameserver = nameserver
 	}
-	return s, nil
 }
 
 // lock waits until nobody else writes to a server, and returns what ends it.
@@ -138,14 +140,10 @@ func (s *server) zone(ctx context.Context, f *yubav1.FailoverRecord) (string, er
 }
 
 // facts reads what the server has for a name.
-func (s *server) facts(ctx context.Context, f *yubav1.FailoverRecord, zone string) (decide.Facts, error) {
-	owner := f.Spec.Publish.PowerDNS.OwnerID
-	if owner == "" {
-		owner = "default"
-	}
-	facts := decide.Facts{Host: f.Spec.Host, Owner: decide.Owner(owner, f.Namespace, f.Name)}
+func (s *server) facts(ctx context.Context, f *yubav1.FailoverRecord, at yubav1.FailoverPlace) (decide.Facts, error) {
+	facts := decide.Facts{Host: f.Spec.Host, Owner: decide.Owner(at.OwnerID, f.Namespace, f.Name), Place: markOf(at)}
 	for _, name := range []string{f.Spec.Host, decide.RegistrationOf(f.Spec.Host)} {
-		sets, err := s.RRsets(ctx, zone, name)
+		sets, err := s.RRsets(ctx, at.Zone, name)
 		if err != nil {
 			return facts, err
 		}
@@ -173,15 +171,6 @@ func (s *server) change(ctx context.Context, zone string, changes []decide.RRset
 		}
 	}
 	return s.Change(ctx, zone, sets)
-}
-
-// remove removes the records of an object from a zone.
-func (s *server) remove(ctx context.Context, f *yubav1.FailoverRecord, zone string) error {
-	facts, err := s.facts(ctx, f, zone)
-	if err != nil {
-		return err
-	}
-	return s.change(ctx, zone, decide.Decide(facts).Changes)
 }
 
 // verify asks the server for the name, and returns its addresses of all families.

@@ -20,8 +20,10 @@ type RRset struct {
 // Facts are what decides.
 type Facts struct {
 	Host string
-	// Owner is who we are: see [Owner].
-	Owner string
+	// Owner is who we are, see [Owner], and Former who we were. Place says which server was meant: a server that is
+	// left for itself, by another of its names, keeps the records.
+	Owner, Place string
+	Former       []string
 	// Wanted are the contents of the records of type LUA; none to remove them.
 	Wanted []string
 	TTL    int
@@ -53,17 +55,20 @@ func RegistrationOf(host string) string {
 	return "_yuba." + host
 }
 
+// placeMark begins the place in a registration. Owners have no commas but their own.
+const placeMark = ",place="
+
 // Decide decides what to change.
 func Decide(f Facts) Decision {
-	registered, owner := f.registration()
-	ours := owner == f.Owner
+	registered, text := f.registration()
+	owner, place, _ := strings.Cut(text, placeMark)
 	if len(f.Wanted) == 0 {
-		if !ours {
+		if owner != f.Owner || place != f.Place {
 			return Decision{} // nothing of ours is there
 		}
 		return Decision{Changes: []RRset{{Name: f.Host, Type: "LUA"}, {Name: RegistrationOf(f.Host), Type: "TXT"}}}
 	}
-	if registered && !ours {
+	if registered && owner != f.Owner && !slices.Contains(f.Former, owner) {
 		return Decision{Taken: fmt.Sprintf("%s belongs to %s, says the TXT record %s. Use another name, or delete the records there", f.Host, owner, RegistrationOf(f.Host))}
 	}
 	for _, set := range f.There {
@@ -72,14 +77,22 @@ func Decide(f Facts) Decision {
 		}
 	}
 	wanted := RRset{Name: f.Host, Type: "LUA", TTL: f.TTL, Contents: f.Wanted}
-	if registered && slices.ContainsFunc(f.There, wanted.same) {
+	if text == f.text() && slices.ContainsFunc(f.There, wanted.same) {
 		return Decision{}
 	}
-	return Decision{Changes: []RRset{wanted, {Name: RegistrationOf(f.Host), Type: "TXT", TTL: ownerTTL, Contents: []string{quoted(f.Owner)}}}}
+	return Decision{Changes: []RRset{wanted, {Name: RegistrationOf(f.Host), Type: "TXT", TTL: ownerTTL, Contents: []string{quoted(f.text())}}}}
 }
 
-// registration is the owner of the name's records.
-func (f *Facts) registration() (registered bool, owner string) {
+// text is what our registration says.
+func (f *Facts) text() string {
+	if f.Place == "" {
+		return f.Owner
+	}
+	return f.Owner + placeMark + f.Place
+}
+
+// registration is the owner of the name's records, and the place that was meant.
+func (f *Facts) registration() (registered bool, text string) {
 	for _, set := range f.There {
 		if set.Name == RegistrationOf(f.Host) && set.Type == "TXT" && len(set.Contents) > 0 {
 			return true, unquoted(set.Contents[0])

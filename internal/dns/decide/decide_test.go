@@ -24,6 +24,8 @@ func TestDecide(t *testing.T) {
 		there []RRset
 		want  Decision
 		gone  bool
+		place string
+		was   []string
 	}{
 		"nothing is there: write it with its registration": {want: Decision{Changes: write}},
 		"it is as wanted: nothing":                         {there: write},
@@ -35,12 +37,20 @@ func TestDecide(t *testing.T) {
 		"another server's object of the same name has it":  {there: []RRset{lua, registered(Owner("other", "shop", "www"))}, want: Decision{Taken: "owner=other"}},
 		"a record of somebody without Yuba":                {there: []RRset{lua}, want: Decision{Taken: "type LUA that Yuba did not write"}},
 		"an address beside ours would be mixed in":         {there: append([]RRset{other("A")}, write...), want: Decision{Taken: "type A that Yuba did not write (192.0.2.9)"}},
+		"we had another id: take it over":                  {there: []RRset{lua, registered(Owner("old", "shop", "www"))}, was: []string{us, Owner("old", "shop", "www")}, want: Decision{Changes: write}},
+		"another's id that we never had":                   {there: []RRset{lua, registered(Owner("old", "shop", "www"))}, was: []string{us}, want: Decision{Taken: "owner=old"}},
+		"it was written by another name of the server":     {there: write, place: "b", want: Decision{Changes: []RRset{lua, registered(us + ",place=b")}}},
+		"it is as wanted at its place: nothing":            {there: []RRset{lua, registered(us + ",place=b")}, place: "b"},
+		"another object of the place has it":               {there: []RRset{lua, registered(them + ",place=b")}, place: "b", want: Decision{Taken: "failoverrecord/blog/www"}},
+		"removal from a place": {there: []RRset{lua, registered(us + ",place=b")}, place: "b", gone: true,
+			want: Decision{Changes: []RRset{{Name: lua.Name, Type: "LUA"}, {Name: "_yuba.www.example.org", Type: "TXT"}}}},
+		"removal from a place that is the present one by another name: it stays": {there: []RRset{lua, registered(us + ",place=b")}, place: "a", gone: true},
 		"removal": {there: write, gone: true, want: Decision{Changes: []RRset{{Name: lua.Name, Type: "LUA"}, {Name: "_yuba.www.example.org", Type: "TXT"}}}},
 		"removal of what another has now: it stays":               {there: []RRset{lua, registered(them)}, gone: true},
 		"removal of what is gone, or was never registered: stays": {there: []RRset{lua}, gone: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := Facts{Host: "www.example.org", Owner: us, TTL: 30, There: test.there}
+			f := Facts{Host: "www.example.org", Owner: us, Place: test.place, Former: test.was, TTL: 30, There: test.there}
 			if !test.gone {
 				f.Wanted = lua.Contents
 			}

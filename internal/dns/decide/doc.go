@@ -5,7 +5,8 @@
 //
 // The records of a name have an owner: a record of type TXT beside them, below _yuba, says who wrote
 // them. Records without it, or with another owner, are never changed. They are not mixed with ours
-// either: PowerDNS would answer with both.
+// either: PowerDNS would answer with both. The registration also says which server was meant, so that whoever leaves a
+// server does not remove what was since written to it by another of its names.
 //
 // Deciding is pure: the server's records in, changes out.
 package decide

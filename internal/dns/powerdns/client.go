@@ -17,8 +17,9 @@ import (
 	"unicode"
 )
 
-// maxAnswer limits an answer: servers without filters send a whole zone.
-const maxAnswer = 64 << 20
+// maxAnswer limits an answer, which is in memory as a whole. Servers without filters send a whole zone: one with 20 000
+// names fits.
+const maxAnswer = 4 << 20
 
 // Client is a server's API.
 type Client struct {
@@ -172,7 +173,7 @@ func (c *Client) do(ctx context.Context, method, path string, body, answer any) 
 	case err != nil:
 		return fmt.Errorf("read the answer of %s: %w", r.URL.Host, err)
 	case len(text) > maxAnswer:
-		return fmt.Errorf("the answer of %s exceeds %d bytes", r.URL.Host, maxAnswer)
+		return fmt.Errorf("the answer of %s exceeds %d MiB: does its version of PowerDNS filter by rrset_name?", r.URL.Host, maxAnswer>>20)
 	case response.StatusCode/100 != 2:
 		return &RefusedError{response.StatusCode, reason(text)}
 	case answer == nil:

@@ -46,6 +46,7 @@ func TestHostileAnswers(t *testing.T) {
 		"what others answer is not shown":      {500, "internal: password=hunter2", "without a reason", "hunter2"},
 		"a page instead of the API":            {200, "<html>password=hunter2</html>", "is not that of PowerDNS' API", "hunter2"},
 		"a redirect is not followed to others": {302, "", "status 302", key},
+		"a zone without end":                   {200, `{"rrsets": [` + strings.Repeat(" ", 4<<20), "exceeds 4 MiB", key},
 		"no API":                               {404, "Not Found", "api=yes", key},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func (r *Reconciler) obey(ctx context.Context, m *memory, l *link, p *pull) erro
 		if len(commands)+len(wrong) > 0 {
 			said, err := r.command(ctx, l, p, c, commands, wrong)
 			if err != nil {
-				return err
+				return err // before anything was done: the comment is read again
 			}
 			answers = append(answers, said...)
 		}
@@ -89,8 +89,10 @@ func (r *Reconciler) command(ctx context.Context, l *link, p *pull, c forge.Comm
 		if !good {
 			reaction = forge.Bad
 		}
+		// A reaction is a courtesy: in a locked conversation it fails for ever, and the command is done.
 		if err := l.forge.React(ctx, p.Now.Number, c.ID, reaction); err != nil {
-			return nil, err
+			limited(l, err)
+			r.Log.Warn("cannot react to a command", "source", p.Source, "pullRequest", p.Now.Number, "error", err)
 		}
 	}
 	return answers, nil
@@ -111,7 +113,7 @@ func (p *pull) command(by forge.User, c command.Command) (answer string, ok bool
 	case command.Approve:
 		return p.approve(by, c)
 	}
-	return fmt.Sprintf("`/yuba %s` is not allowed here: plans are applied after the merge. Use the command `yuba %s` on the server.", c.Verb, c.Verb), false
+	return fmt.Sprintf("`/yuba %s` cannot be used here: `/yuba help` lists the commands.", c.Verb), false
 }
 
 // planNow plans what has no plan. It allows the head of a fork that the comment shows: what was

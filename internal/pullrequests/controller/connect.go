@@ -38,6 +38,9 @@ type link struct {
 	// config identifies what the connection was made of.
 	config string
 	rules  decide.Rules
+	// polled is when all its pull requests were asked for, hooked whether the forge sends hooks about it.
+	polled time.Time
+	hooked bool
 	// until is when the forge may be asked again.
 	until time.Time
 }
@@ -102,7 +105,6 @@ func (r *Reconciler) connect(ctx context.Context, o *yubav1.PullRequestPlanner, 
 				continue
 			}
 			l.config = config
-			m.polled = time.Time{}
 		}
 		l.name, l.source, l.rules = name, s, rulesOf(o, s, l.repository.Branch)
 		m.links[name] = l

@@ -49,7 +49,9 @@ func (r *Reconciler) listen(ctx context.Context, o *yubav1.PullRequestPlanner, m
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.hookPath != path {
-		m.hooked = time.Time{}
+		for _, l := range m.links {
+			l.hooked = false
+		}
 	}
 	m.hookPath, m.hookSecret, m.hookKinds = path, secret, slices.Compact(kinds)
 	return nil
@@ -81,12 +83,8 @@ func (r *Reconciler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		w.WriteHeader(statusCode(err))
 		return
 	}
-	now := r.now()
-	if e.Kind != hook.Ignored && r.window.New(e, body, now) {
+	if e.Kind != hook.Ignored && r.window.New(m.uid, e, body, r.now()) {
 		m.leave(e)
-		m.mu.Lock()
-		m.hooked = now
-		m.mu.Unlock()
 		go r.wake(m.name)
 	}
 	w.WriteHeader(http.StatusOK)

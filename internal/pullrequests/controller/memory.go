@@ -30,8 +30,6 @@ type memory struct {
 	// links are the connections by the name of the GitRepository.
 	links map[string]*link
 	pulls map[pullKey]*pull
-	// polled is when all pull requests were asked for. hooked is when the last hook came.
-	polled, hooked time.Time
 	// handled is the last request of a person that was handled.
 	handled string
 	// wants is when the next pass should be, the zero time for never.

@@ -19,6 +19,9 @@ import (
 // all the same.
 func (r *Reconciler) pass(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory) error {
 	problems := []error{r.connect(ctx, o, m)}
+	if problems[0] != nil {
+		m.at(r.now().Add(usual(o)))
+	}
 	hooks, plans := m.news()
 	for _, e := range plans {
 		m.take(e)

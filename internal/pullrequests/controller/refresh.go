@@ -23,39 +23,44 @@ const requestedAt = meta.ReconcileRequestAnnotation
 // hookedInterval is how often to ask a forge that sends hooks: one may get lost.
 const hookedInterval = time.Hour
 
-// interval is how often to ask for all pull requests.
-func (m *memory) interval(o *yubav1.PullRequestPlanner) time.Duration {
-	every := max(o.Spec.Interval.Duration, time.Second)
-	m.mu.Lock()
-	hooked := !m.hooked.IsZero()
-	m.mu.Unlock()
-	if o.Spec.Webhook != nil && hooked {
+// interval is how often to ask for all pull requests of a repository. The hooks of one say nothing about another, which
+// may have none.
+func (l *link) interval(o *yubav1.PullRequestPlanner) time.Duration {
+	every := usual(o)
+	if o.Spec.Webhook != nil && l.hooked {
 		return max(every, hookedInterval)
 	}
 	return every
 }
 
+// usual is how often to ask a forge that sends no hooks.
+func usual(o *yubav1.PullRequestPlanner) time.Duration {
+	return max(o.Spec.Interval.Duration, time.Second)
+}
+
 // refresh finds out which pull requests there are: those that hooks name, or all of them.
 func (r *Reconciler) refresh(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory, hooks []hook.Event, asked bool) error {
 	now := r.now()
-	all := asked || len(hooks) >= maxHooks || now.Sub(m.polled) >= m.interval(o)
+	all := asked || len(hooks) >= maxHooks
 	for _, e := range hooks {
 		m.note(e)
 	}
 	var problems []error
 	for _, l := range m.links {
+		if all {
+			l.polled = time.Time{}
+		}
 		if now.Before(l.until) {
 			m.at(l.until)
 			continue
 		}
-		if all {
+		if now.Sub(l.polled) >= l.interval(o) {
 			err := r.list(ctx, o, m, l)
 			limited(l, err)
 			problems = append(problems, err)
+			l.polled = now
 		}
-	}
-	if all {
-		m.polled = now
+		m.at(l.polled.Add(l.interval(o)))
 	}
 	for _, p := range m.sorted() {
 		l := m.links[p.Source]
@@ -66,7 +71,6 @@ func (r *Reconciler) refresh(ctx context.Context, o *yubav1.PullRequestPlanner, 
 		limited(l, err)
 		problems = append(problems, err)
 	}
-	m.at(m.polled.Add(m.interval(o)))
 	return errors.Join(problems...)
 }
 
@@ -77,6 +81,7 @@ func (m *memory) note(e hook.Event) {
 			(e.RepositoryID == "" || l.repository.ID == "") && !strings.EqualFold(e.Repository, l.repository.Name) {
 			continue
 		}
+		l.hooked = true
 		if e.Kind == hook.Push {
 			m.pushed(l, e)
 			continue

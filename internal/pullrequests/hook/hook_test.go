@@ -214,16 +214,19 @@ func TestTheWindow(t *testing.T) {
 		{e, "a", remember, true}, // forgotten
 		{Event{Repository: "acme/infra"}, "c", remember + 500*time.Millisecond, false}, //
 	} {
-		if got := w.New(step.e, []byte(step.body), now.Add(step.at)); got != step.want {
+		if got := w.New("a", step.e, []byte(step.body), now.Add(step.at)); got != step.want {
 			t.Errorf("step %d: new %t, want %t", i, got, step.want)
 		}
 	}
-	w.Forget(e, []byte("a"))
-	if !w.New(e, []byte("a"), now.Add(remember+2*time.Second)) {
+	if !w.New("b", e, []byte("a"), now.Add(remember+time.Second)) {
+		t.Error("another receiver's is taken for a replay")
+	}
+	w.Forget("a", e, []byte("a"))
+	if !w.New("a", e, []byte("a"), now.Add(remember+2*time.Second)) {
 		t.Error("a forgotten hook is not new")
 	}
 	for i := range most + 100 {
-		w.New(Event{Delivery: fmt.Sprint(i)}, fmt.Append(nil, i), now)
+		w.New("a", Event{Delivery: fmt.Sprint(i)}, fmt.Append(nil, i), now)
 	}
 	if w.order.Len() > most || len(w.known) > 2*most {
 		t.Errorf("%d hooks are remembered", w.order.Len())

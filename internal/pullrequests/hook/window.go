@@ -31,10 +31,10 @@ type Window struct {
 	order list.List // the oldest first
 }
 
-// New reports whether a hook is new, and remembers it. Forget it if it could not be handled, so that the forge's next
-// attempt is new again.
-func (w *Window) New(e Event, body []byte, now time.Time) bool {
-	keys := keysOf(e, body)
+// New reports whether a hook is new to its receiver, and remembers it: a forge sends the same bytes to all receivers of a
+// repository. Forget it if it could not be handled, so that the forge's next attempt is new again.
+func (w *Window) New(receiver string, e Event, body []byte, now time.Time) bool {
+	keys := keysOf(receiver, e, body)
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if w.known == nil {
@@ -59,10 +59,10 @@ func (w *Window) New(e Event, body []byte, now time.Time) bool {
 }
 
 // Forget forgets a hook.
-func (w *Window) Forget(e Event, body []byte) {
+func (w *Window) Forget(receiver string, e Event, body []byte) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	if element := w.known[keysOf(e, body)[0]]; element != nil {
+	if element := w.known[keysOf(receiver, e, body)[0]]; element != nil {
 		w.remove(element)
 	}
 }
@@ -75,10 +75,11 @@ func (w *Window) remove(element *list.Element) {
 }
 
 // keysOf are the digests of the body, and of the delivery's id.
-func keysOf(e Event, body []byte) [2]seenKey {
-	content := sha256.Sum256(append([]byte(e.Repository+"\n"), body...))
+func keysOf(receiver string, e Event, body []byte) [2]seenKey {
+	of := receiver + "\n" + e.Repository + "\n"
+	content := sha256.Sum256(append([]byte(of), body...))
 	if e.Delivery == "" {
 		return [2]seenKey{content, content}
 	}
-	return [2]seenKey{content, sha256.Sum256([]byte("id of " + e.Repository + "\n" + e.Delivery))}
+	return [2]seenKey{content, sha256.Sum256([]byte("id of " + of + e.Delivery))}
 }

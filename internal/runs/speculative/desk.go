@@ -40,8 +40,8 @@ type Desk struct {
 	// Prune removes what the run of a stack has stored, Remove the source of a request.
 	Prune  func(ctx context.Context, stack run.Stack) error
 	Remove func(ctx context.Context, source run.Artifact) error
-	// Judge asks policies about a plan of a stack; nil if there are none.
-	Judge func(ctx context.Context, owner run.Stack, rec run.Record) (*Verdict, error)
+	// Judge asks policies about a plan of a stack, with the manifest of its request; nil if there are none.
+	Judge func(ctx context.Context, owner run.Stack, rec run.Record, manifest []byte) (*Verdict, error)
 	Log   *slog.Logger
 
 	mu   sync.Mutex
@@ -54,6 +54,8 @@ type entry struct {
 	owner, stack run.Stack
 	by           string
 	source       *run.Artifact
+	// manifest is that of the request, until the end: several requests may change one stack.
+	manifest []byte
 	// asked is when somebody last asked for it.
 	asked   time.Time
 	answer  Answer
@@ -82,7 +84,7 @@ const (
 // Start starts a speculative plan. from are versions for the answer. If inputs are unknown, the answer
 // has ended and says so. In any case the desk removes the request's source.
 func (d *Desk) Start(ctx context.Context, owner run.Stack, r Request, from ...string) (Answer, error) {
-	e := &entry{owner: owner, by: r.By, source: r.removable(), asked: time.Now(), ended: make(chan struct{}), detailed: r.Detailed,
+	e := &entry{owner: owner, by: r.By, source: r.removable(), asked: time.Now(), ended: make(chan struct{}), detailed: r.Detailed, manifest: r.Manifest,
 		answer: Answer{Namespace: owner.Namespace, Name: owner.Name, From: from}}
 	rec, err := d.Draft(ctx, owner, r)
 	if err != nil {
@@ -229,7 +231,7 @@ func (d *Desk) Over(stack run.Stack) {
 		}
 		cancel()
 		d.mu.Lock()
-		e.answer, e.planned, e.details = answer, planned, kept
+		e.answer, e.planned, e.details, e.manifest = answer, planned, kept, nil
 		if !e.over() {
 			close(e.ended)
 		}

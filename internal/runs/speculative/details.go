@@ -72,7 +72,7 @@ func (d *Desk) readDetails(ctx context.Context, e *entry, rec run.Record, answer
 		d.Log.Warn("cannot read a speculative plan", "stack", e.owner.String(), "error", err)
 	}
 	if d.Judge != nil && result.Plan.Changes {
-		if answer.Policy, err = d.Judge(ctx, e.owner, rec); err != nil {
+		if answer.Policy, err = d.Judge(ctx, e.owner, rec, e.manifest); err != nil {
 			// Nobody may take a plan that was not judged for one that passed.
 			answer.Outcome, answer.Error = run.OutcomeFailed, "ask policies about the plan: "+err.Error()
 		}

@@ -5,7 +5,9 @@ package speculative
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -108,5 +110,57 @@ func TestARefusalByPoliciesIsAnAnswer(t *testing.T) {
 	}
 	if a, err := (&entry{}).undrafted(&UnknownError{Needs: []Need{{Stack: "t/net", Input: "x"}}}); err != nil || a.Result() != ResultUnknown {
 		t.Errorf("unknown inputs: %+v, %v", a, err)
+	}
+}
+
+// executed is an executor whose runs end with a change as soon as they start.
+type executed struct {
+	Executor
+	recs map[run.Stack]run.Record
+}
+
+func (executed) Prepare(context.Context, run.Record) error { return nil }
+
+func (x executed) Start(_ context.Context, rec run.Record) error {
+	rec.Result = &run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{Changes: true}}
+	x.recs[rec.Spec.Stack] = rec
+	return nil
+}
+
+func (x executed) TakeEnded(stack run.Stack) (run.Record, bool) { return x.recs[stack], true }
+
+func (executed) ReadPlan(context.Context, run.Stack, string) ([]byte, error) {
+	return nil, run.ErrNotFound
+}
+
+func (executed) WriteLog(context.Context, run.Stack, string, bool, io.Writer) error { return nil }
+func (executed) Recorded(run.Stack, string)                                         {}
+func (executed) Forget(run.Stack)                                                   {}
+
+func TestPoliciesJudgeTheManifestOfTheRequest(t *testing.T) {
+	owner := run.Stack{Namespace: "t", Name: "net"}
+	judged := map[string]string{}
+	d := &Desk{Executor: executed{recs: map[run.Stack]run.Record{}},
+		Draft: func(_ context.Context, stack run.Stack, r Request) (*run.Record, error) {
+			rec := &run.Record{}
+			rec.Spec.ID, rec.Spec.Stack = r.Trigger, run.Stack{Namespace: stack.Namespace, Name: stack.Name + Mark + r.Trigger}
+			return rec, nil
+		},
+		Prune: func(context.Context, run.Stack) error { return nil },
+		Judge: func(_ context.Context, stack run.Stack, rec run.Record, manifest []byte) (*Verdict, error) {
+			judged[rec.Spec.ID] = stack.Name + " as " + string(manifest)
+			return nil, nil
+		}}
+	want := map[string]string{"pull1": "net as one", "pull2": "net as two", "try": "net as "}
+	for id, manifest := range map[string]string{"pull1": "one", "pull2": "two", "try": ""} { // all are at work at once
+		if _, err := d.Start(t.Context(), owner, Request{Trigger: id, Detailed: true, Manifest: []byte(manifest)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id := range want {
+		d.Over(run.Stack{Namespace: "t", Name: "net" + Mark + id})
+	}
+	if diff := cmp.Diff(want, judged); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	// maxResponse limits a response: a page of changed files of GitHub has their patches.
-	maxResponse = 64 << 20
+	// maxResponse limits a response, of which each pass may have one in memory. A page of changed files of GitHub has
+	// their patches, of 1 MB together.
+	maxResponse = 8 << 20
 	// maxRefusal limits how much of a refusal is read.
 	maxRefusal = 64 << 10
 	// maxRedirects is more than a repository that was renamed twice needs.
