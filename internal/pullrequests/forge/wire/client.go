@@ -207,8 +207,8 @@ func (c *Client) read(ctx context.Context, call Call, body io.Reader) error {
 		}
 		*out = content
 	default:
-		if err := json.NewDecoder(limited).Decode(out); err != nil {
-			if ctx.Err() == nil && limited.N > 0 && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := json.NewDecoder(limited).Decode(out); err != nil && limited.N > 0 {
+			if ctx.Err() == nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 				return &forge.DownError{Doing: c.doing(call), Reason: "the response is not the JSON of such a forge: check its kind and address"}
 			}
 			return c.failed(ctx, call, err)
