@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -68,10 +67,10 @@ func (d *applicationDesk) Stack(ctx context.Context, i content.Instance) (*infra
 // Approve implements [content.Applications]: as "yuba approve", with the server's rights to the stack.
 // The API server has said that the person may approve plans of the kind.
 func (d *applicationDesk) Approve(ctx context.Context, i content.Instance, who audit.Who, plan, comment string) error {
-	// Plans of an instance with several stacks have ids such as network/plan-1a2b3c4d5e.
 	shown := plan
-	if part, id, ok := strings.Cut(plan, "/"); ok {
-		i.Part, plan = part, id
+	var err error
+	if i.Part, plan, err = d.known.PlanOf(i.Resource, i.Part, plan); err != nil {
+		return &run.RefusedError{Message: fmt.Sprintf("approve %s %s/%s: %v", i.Resource, i.Namespace, i.Name, err)}
 	}
 	obj, err := d.Stack(ctx, i)
 	if err != nil {

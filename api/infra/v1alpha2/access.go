@@ -38,7 +38,7 @@ const ArtifactAuthors = "yuba.dev/authors"
 // status.openOutputsDigest of the stack that wrote it. Many write Secrets, but only Yuba writes a
 // stack's status.
 func (t *Terraform) SealOfOpenOutputs(note string) string {
-	h := sha256.Sum256(fmt.Appendf(nil, "yuba open outputs 1 %s\n%s", t.Salt(), note))
+	h := sha256.Sum256(fmt.Appendf(nil, "yuba open outputs 2 %s\n%s", t.Salt(), note))
 	return "sha256:" + hex.EncodeToString(h[:])
 }
 

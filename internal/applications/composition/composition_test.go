@@ -123,6 +123,47 @@ func TestWhatADefinitionMayNotDo(t *testing.T) {
 	}
 }
 
+// Whoever chooses the name of a Secret reads the Secrets of others.
+func TestUsersChooseNoSecretThatIsRead(t *testing.T) {
+	const secret = "- id: creds\n  template: {apiVersion: v1, kind: Secret, metadata: {name: 'app-${metadata.name}-creds'}}\n"
+	varsFrom := func(kind, name string) string {
+		return network + secret + "- id: a\n  template: {apiVersion: infra.contrib.fluxcd.io/v1alpha2, kind: Terraform, spec: {varsFrom: [{kind: " + kind + ", name: '" + name + "'}]}}\n"
+	}
+	valuesFrom := func(kind, name string) string {
+		return network + secret + "- id: a\n  template: {apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: {valuesFrom: [{kind: ConfigMap, name: a}, {kind: " + kind + ", name: '" + name + "'}]}}\n"
+	}
+	for sentence, test := range map[string]struct {
+		kind, name string
+		allowed    bool
+	}{
+		"a fixed name":                           {"Secret", "cloud", true},
+		"the outputs of a stack":                 {"Secret", "${resources.net.outputsSecret}", true},
+		"a Secret of the instance":               {"Secret", "${ resources.creds.name }", true},
+		"a Secret of the instance, by its name":  {"Secret", "app-${metadata.name}-creds", true},
+		"a field of the user":                    {"Secret", "${spec.cidr}", false},
+		"the instance's name":                    {"Secret", "${metadata.name}", false},
+		"a name with that of the instance":       {"Secret", "tfstate-default-${metadata.name}", false},
+		"a choice":                               {"Secret", "${spec.cidr == \"a\" ? resources.net.outputsSecret : \"b\"}", false},
+		"an output":                              {"Secret", "${resources.net.outputs.id}", false},
+		"the outputs of a stack, and more":       {"Secret", "${resources.net.outputsSecret}${spec.cidr}", false},
+		"the name of a stack":                    {"Secret", "${resources.net.name}", false},
+		"a ConfigMap that is named like Secrets": {"ConfigMap", "${resources.creds.name}", false},
+		"a ConfigMap with the name of a Secret":  {"ConfigMap", "app-${metadata.name}-creds", false},
+		"a ConfigMap with the name of outputs":   {"ConfigMap", "${resources.net.outputsSecret}", false},
+	} {
+		for field, in := range map[string]string{"varsFrom": varsFrom(test.kind, test.name), "valuesFrom": valuesFrom(test.kind, test.name)} {
+			t.Run(sentence+"/"+field, func(t *testing.T) {
+				b, s := backend(t, in)
+				c, list := composition.Parse(b, s)
+				refused := strings.Contains(list.String(), "must not choose which Secret")
+				if (c != nil) != test.allowed || refused == test.allowed {
+					t.Errorf("the findings are %q", list)
+				}
+			})
+		}
+	}
+}
+
 // needs are the needs of all resources, in their order.
 func needs(c *composition.Composition) string {
 	var all []string

@@ -31,7 +31,7 @@ type place struct {
 var common = []place{{[]string{"metadata", "labels", "*"}, true}, {[]string{"metadata", "annotations", "*"}, true}}
 
 // places are those of the kinds that a composition may make. All of them are data: nothing there
-// decides what runs, where, or as whom.
+// decides what runs, where, or as whom. Names of sources are those of the instance's objects only.
 var places = map[schema.GroupKind][]place{
 	{Group: stackGroup, Kind: stackKind}: {
 		{[]string{"spec", "vars", "*", "value", "**"}, false}, {[]string{"spec", "varsFrom", "*", "name"}, true}, {[]string{"spec", "env", "*", "value"}, true},

@@ -59,6 +59,28 @@ func (a *Applications) Stack(ctx context.Context, resource string, instance type
 	return stack, nil
 }
 
+// PlanOf divides the id of a plan, as an instance's status has it, into the id of the part and that of
+// its plan. Plans of an instance with several stacks have ids such as network/plan-1a2b3c4d5e. One without
+// the part is refused: stacks with the same changes may have plans of the same id, and the person has seen
+// only one of them.
+func (a *Applications) PlanOf(resource, part, plan string) (string, string, error) {
+	_, k, ok := a.book.byResource(resource)
+	return planOf(ok && k.backend == appv1.BackendComposition, part, plan)
+}
+
+func planOf(several bool, part, plan string) (string, string, error) {
+	if before, id, ok := strings.Cut(plan, "/"); ok {
+		part, plan = before, id
+		if part == "" || plan == "" {
+			return "", "", fmt.Errorf("%s/%s is no id of a plan. The status of the instance has the id", part, plan)
+		}
+	}
+	if several && part == "" {
+		return "", "", fmt.Errorf("the instance has several stacks, and %s does not say of which one it is the plan. Write RESOURCE/%s, as in the status of the instance", plan, plan)
+	}
+	return part, plan, nil
+}
+
 // first is the stack that a part's id names, or else the first that waits for approval, or else the first
 // one; nil for none. The order is that of the definition, if there is one.
 func first(stacks []*component, d *definition.Definition, part string) (found *component) {

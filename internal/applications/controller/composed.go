@@ -182,7 +182,10 @@ func (p *pass) writePiece(ctx context.Context, part *component, fact *decide.Par
 	case errors.As(err, &conflict):
 		fact.Holder, p.again = fmt.Sprintf("%s %s: %s. Choose another name for the instance", part.gvk.Kind, part.id.Name, conflict.Error()), takenAgain
 		return true, nil
-	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
+	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err):
+		if apierrors.IsForbidden(err) {
+			p.again = troubleAfter // room in a quota is no event
+		}
 		fact.Invalid = "the API refuses it: " + err.Error()
 		if part.gvk.Kind == kindSecret {
 			fact.Invalid = "the API refuses it" // an error may quote it

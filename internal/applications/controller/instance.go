@@ -259,6 +259,9 @@ func (p *pass) write(ctx context.Context, d decide.Decision) (decide.Decision, e
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
 		p.facts.Invalid = "the API refuses the object behind it: " + err.Error()
 		return decide.Instance(p.facts), nil
+	case apierrors.IsForbidden(err):
+		p.facts.Invalid, p.again = "the API refuses the object behind it: "+err.Error(), troubleAfter // room in a quota is no event
+		return decide.Instance(p.facts), nil
 	case apimeta.IsNoMatchError(err):
 		p.facts.Missing = p.missing()
 		return decide.Instance(p.facts), nil

@@ -18,12 +18,12 @@ import (
 type decoder func(v *view) *view
 
 // decodersFor returns the decoders that may reveal a secret: the last ones handle characters that
-// few secrets contain.
-func decodersFor(secrets []pattern) []decoder {
+// few secrets contain. Shorter text than leastBlob is not decoded as base64.
+func decodersFor(secrets []pattern, leastBlob int) []decoder {
 	has := func(part string) bool {
 		return slices.ContainsFunc(secrets, func(p pattern) bool { return strings.Contains(p.text, part) })
 	}
-	list := []decoder{backslashes, percent, entities, blobs}
+	list := []decoder{backslashes, percent, entities, func(v *view) *view { return blobs(v, leastBlob) }}
 	if has(" ") {
 		list = append(list, plus)
 	}
@@ -172,7 +172,7 @@ const leastBlob = 16
 
 // blobs decodes text in base64, such as docker's configuration. The result can contain further
 // encodings.
-func blobs(source *view) *view {
+func blobs(source *view, leastBlob int) *view {
 	v := decodeFrom(source)
 	for i := 0; i < len(source.text); {
 		begin := i

@@ -11,6 +11,7 @@
 //     short text is masked where it is a separate word, and a common word such as "app" or
 //     "eu-west-1" only where it is a value: masked anywhere, it would make every error unreadable,
 //     and the mask would reveal it.
+//   - A Detector takes no care. It decides whether a text may be published.
 //   - A form is a notation of a secret that is searched directly: the text, its base64 at each of
 //     the three possible offsets, its hex digits.
 //   - A decoder decodes a notation of any text: backslashes, percent signs, HTML, shell quotes,

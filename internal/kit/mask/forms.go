@@ -41,10 +41,14 @@ func (s *Secrets) patterns() []pattern {
 			}
 		}
 	}
+	encoded, inHex := leastEncoded, leastHex
+	if s.strict() {
+		encoded, inHex = leastEncodedStrictly, 2*shortest
+	}
 	for text := range s.whole {
-		all = append(all, inBase64(text)...)
+		all = append(all, inBase64(text, encoded)...)
 		all = append(all, wrapped(text)...)
-		if digits := hex.EncodeToString([]byte(text)); len(digits) >= leastHex {
+		if digits := hex.EncodeToString([]byte(text)); len(digits) >= inHex {
 			all = append(all, pattern{text: digits, care: anywhere})
 		}
 	}
@@ -53,13 +57,13 @@ func (s *Secrets) patterns() []pattern {
 
 // inBase64 returns the certain base64 characters of a text, in all alphabets, alone and after one
 // or two bytes (and so any number), as a password follows a user's name.
-func inBase64(text string) []pattern {
+func inBase64(text string, least int) []pattern {
 	var all []pattern
 	for shift := range 3 {
 		encoded := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), text...))
 		bits := 8 * (shift + len(text))
 		certain := encoded[(8*shift+5)/6 : bits/6]
-		if len(certain) < leastEncoded {
+		if len(certain) < least {
 			continue
 		}
 		p := pattern{text: certain, care: anywhere, left: shift > 0, right: bits%6 != 0}

@@ -60,7 +60,7 @@ func (m *Masker) Add(text string) {
 
 func (m *Masker) compile() {
 	patterns := m.secrets.patterns()
-	m.rules.Store(&rules{finder: newFinder(patterns), decoders: decodersFor(patterns), mark: m.mark})
+	m.rules.Store(&rules{finder: newFinder(patterns), decoders: decodersFor(patterns, leastBlob), mark: m.mark})
 }
 
 // current are the rules for one use; nil for nothing to hide.

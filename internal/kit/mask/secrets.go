@@ -29,6 +29,8 @@ type Secrets struct {
 	found  map[string]care
 	// whole are the secrets that are also searched in encoded forms.
 	whole map[string]bool
+	// short is not nil for a set without care: the texts that are too short to be searched.
+	short map[string]bool
 }
 
 // New returns an empty set. public texts are known to everybody, such as the name of the stack: an
@@ -69,8 +71,12 @@ func (s *Secrets) AddJSON(raw []byte) {
 func (s *Secrets) leaf(value any, whole bool) {
 	switch v := value.(type) {
 	case string:
-		if whole || len(strings.TrimSpace(v)) >= shortestPart {
+		if whole || s.strict() || len(strings.TrimSpace(v)) >= shortestPart {
 			s.Add(v)
+		}
+	case bool:
+		if s.strict() {
+			s.short[strconv.FormatBool(v)] = true
 		}
 	case json.Number:
 		s.add(v.String(), shortest, true)
@@ -94,6 +100,7 @@ func (s *Secrets) AddFile(content []byte) {
 		return
 	}
 	s.AddSettings(text)
+	s.guessSettings(text)
 	if whole := strings.TrimSpace(text); !strings.Contains(whole, "\n") {
 		s.Add(whole)
 		return
@@ -130,7 +137,7 @@ func (s *Secrets) AddSettings(text string) {
 			if unquoted, err := strconv.Unquote(`"` + m[1] + `"`); err == nil && m[2] == "" {
 				value = unquoted
 			}
-			if len(strings.TrimSpace(value)) >= shortestSetting {
+			if s.strict() || len(strings.TrimSpace(value)) >= shortestSetting {
 				s.Add(value)
 			}
 		}
@@ -158,6 +165,10 @@ func (s *Secrets) password(text string) {
 // add adds one text, with its encoded forms if it is whole.
 func (s *Secrets) add(text string, least int, whole bool) {
 	trimmed := strings.TrimSpace(text)
+	if s.strict() {
+		s.addStrictly(trimmed, text, whole)
+		return
+	}
 	if len(trimmed) < least {
 		return
 	}

@@ -11,8 +11,12 @@ import (
 )
 
 // KnownSecrets are the texts to mask wherever people see the run.
-func (s *Spec) KnownSecrets() *mask.Secrets {
-	secrets := mask.New(s.publicTexts()...)
+func (s *Spec) KnownSecrets() *mask.Secrets { return s.addSecrets(mask.New(s.publicTexts()...)) }
+
+// StrictSecrets are all secrets of the run, also short and common ones, to decide what is published.
+func (s *Spec) StrictSecrets() *mask.Secrets { return s.addSecrets(mask.Strict()) }
+
+func (s *Spec) addSecrets(secrets *mask.Secrets) *mask.Secrets {
 	for _, v := range s.Variables {
 		if v.Secret {
 			secrets.AddJSON(v.Value)

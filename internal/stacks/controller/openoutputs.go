@@ -6,6 +6,7 @@ package controller
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -47,7 +48,7 @@ func (o outputsWriter) outputAnnotations(ctx context.Context, p *collected, secr
 	known, ok := inputs.OpenOutputsOf(secret)
 	current := ok && p.obj.Status.OpenOutputsDigest == p.obj.SealOfOpenOutputs(note) && sameKeys(slices.Concat(known.Open, known.Closed), candidates) && maps.EqualFunc(secret.Data, data, bytes.Equal)
 	if !current || p.ended != nil && p.ended.Spec.ID == p.obj.Status.LastAppliedRun {
-		open, err := o.openOutputs(ctx, p, data, candidates)
+		open, err := o.openOutputs(ctx, p, data, candidates, stayClosed(secret, data))
 		if err != nil {
 			return nil, err
 		}
@@ -56,15 +57,31 @@ func (o outputsWriter) outputAnnotations(ctx context.Context, p *collected, secr
 	return merged(p.obj.Spec.WriteOutputsToSecret.Annotations, map[string]string{infrav1.OpenOutputsAnnotation: note}), nil
 }
 
+// stayClosed are the keys that a note on the Secret closed and whose values are the same: the run that
+// made them may have had other secrets than the last one. That note need not be sealed, because a forged
+// one can only close more, and because Yuba seals a note before it writes the Secret.
+func stayClosed(secret *corev1.Secret, data map[string][]byte) map[string]bool {
+	var before inputs.OpenOutputs
+	if json.Unmarshal([]byte(secret.Annotations[infrav1.OpenOutputsAnnotation]), &before) != nil {
+		return nil
+	}
+	closed := map[string]bool{}
+	for _, key := range before.Closed {
+		had, ok := secret.Data[key]
+		closed[key] = ok && bytes.Equal(had, data[key])
+	}
+	return closed
+}
+
 func sameKeys(a, b []string) bool {
 	slices.Sort(a)
 	return slices.Equal(a, b)
 }
 
-// openOutputs divides the candidates: a value that contains a secret stays closed, because programs
-// put passwords into URLs. Nothing is open if the record of the run that made the state is missing:
+// openOutputs divides the candidates: a value that contains a secret is closed, because programs
+// put passwords into URLs, and so is one that stays closed. Nothing is open if the record of the run that made the state is missing:
 // it may have had other secrets.
-func (o outputsWriter) openOutputs(ctx context.Context, p *collected, data map[string][]byte, candidates []string) (inputs.OpenOutputs, error) {
+func (o outputsWriter) openOutputs(ctx context.Context, p *collected, data map[string][]byte, candidates []string, closed map[string]bool) (inputs.OpenOutputs, error) {
 	rec, err := o.applied(ctx, p)
 	if errors.Is(err, run.ErrNotFound) || errors.Is(err, run.ErrDamaged) {
 		return inputs.OpenOutputs{Open: []string{}, Closed: candidates}, nil
@@ -75,15 +92,21 @@ func (o outputsWriter) openOutputs(ctx context.Context, p *collected, data map[s
 	if ours, err := o.madeState(ctx, p.obj, &rec); err != nil || !ours {
 		return inputs.OpenOutputs{Open: []string{}, Closed: candidates}, err
 	}
-	secrets, open := knownSecrets(&rec.Spec).Masker(inputs.Mask), inputs.OpenOutputs{Open: []string{}}
+	return divide(&rec.Spec, data, candidates, closed), nil
+}
+
+// divide divides the candidates by the secrets of a run. A masker's care is for texts that people must
+// be able to read; what is published takes none. Only settings of a backend are often no secrets.
+func divide(spec *run.Spec, data map[string][]byte, candidates []string, closed map[string]bool) inputs.OpenOutputs {
+	strict, masker, open := spec.StrictSecrets().Detector(), knownSecrets(spec).Masker(inputs.Mask), inputs.OpenOutputs{Open: []string{}}
 	for _, key := range candidates {
-		if secrets.Hides(string(data[key])) {
+		if value := string(data[key]); closed[key] || strict.Finds(value) || masker.Hides(value) {
 			open.Closed = append(open.Closed, key)
 		} else {
 			open.Open = append(open.Open, key)
 		}
 	}
-	return open, nil
+	return open
 }
 
 // madeState reports whether the state is the one that a run ended with, as far as Yuba knows.

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -95,5 +96,61 @@ func TestKeysOfSeveralOutputsAreNotOpen(t *testing.T) {
 		if diff := cmp.Diff(test.want, openCandidates(test.wanted, outputs)); diff != "" {
 			t.Errorf("%s: %s", sentence, diff)
 		}
+	}
+}
+
+// Outputs that are open are shown in the status of applications: nothing of a secret may be in them.
+func TestOutputsWithAnythingOfASecretAreClosed(t *testing.T) {
+	spec := &run.Spec{Stack: run.Stack{Namespace: "shop", Name: "site"}, Variables: map[string]run.Variable{
+		"pin": {Value: []byte(`"1234"`), Secret: true}, "word": {Value: []byte(`"postgres"`), Secret: true}, "tenant": {Value: []byte(`"tenant-root"`), Secret: true},
+		"digit": {Value: []byte(`7`), Secret: true}, "flag": {Value: []byte(`true`), Secret: true}, "name": {Value: []byte(`"site"`), Secret: true},
+		"size": {Value: []byte(`"small"`)}}}
+	for sentence, test := range map[string]struct {
+		value string
+		open  bool
+	}{
+		"nothing of a secret":          {"db-1.example.com", true},
+		"a variable that is open":      {"small", true},
+		"a short number":               {"pin-1234", false},
+		"a common word":                {"mypostgres", false},
+		"common words in a name":       {"https://tenant-root.example.com", false},
+		"a digit":                      {"7", false},
+		"a digit in a longer value":    {"17", true},
+		"a boolean":                    {"true", false},
+		"equal to the stack's name":    {"www.site.example.com", false},
+		"base64 of a short number":     {"MTIzNA==", false},
+		"a short number in a document": {`{"a":["x1234"]}`, false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got := divide(spec, map[string][]byte{"out": []byte(test.value)}, []string{"out"}, nil)
+			if open := len(got.Open) == 1 && len(got.Closed) == 0; open != test.open {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// After a secret has changed, an output may still contain the one before.
+func TestClosedOutputsStayClosedWhileTheyAreTheSame(t *testing.T) {
+	data := map[string][]byte{"old": []byte("s3cret-before"), "new": []byte("db-2"), "open": []byte("vpc-1")}
+	secret := &corev1.Secret{Data: map[string][]byte{"old": []byte("s3cret-before"), "new": []byte("s3cret-before"), "open": []byte("vpc-1")}}
+	spec := &run.Spec{Variables: map[string]run.Variable{"password": {Value: []byte(`"s3cret-after"`), Secret: true}}}
+	for sentence, test := range map[string]struct {
+		note string
+		want inputs.OpenOutputs
+	}{
+		"as it was noted":            {inputs.OpenOutputs{Open: []string{"open"}, Closed: []string{"old", "new"}}.Annotation(secret.Data), inputs.OpenOutputs{Open: []string{"new", "open"}, Closed: []string{"old"}}},
+		"with a note about others":   {inputs.OpenOutputs{Open: []string{}, Closed: []string{"gone", "old"}}.Annotation(nil), inputs.OpenOutputs{Open: []string{"new", "open"}, Closed: []string{"old"}}},
+		"nothing was noted":          {"", inputs.OpenOutputs{Open: []string{"new", "old", "open"}}},
+		"the note is not a note":     {"[]", inputs.OpenOutputs{Open: []string{"new", "old", "open"}}},
+		"everything was open so far": {inputs.OpenOutputs{Open: []string{"new", "old", "open"}}.Annotation(secret.Data), inputs.OpenOutputs{Open: []string{"new", "old", "open"}}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			secret.Annotations = map[string]string{infrav1.OpenOutputsAnnotation: test.note}
+			got := divide(spec, data, []string{"new", "old", "open"}, stayClosed(secret, data))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
