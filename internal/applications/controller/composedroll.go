@@ -5,6 +5,9 @@ package controller
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -15,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/applications/render"
 	"github.com/yuba-dev/yuba/internal/applications/rollout"
+	"github.com/yuba-dev/yuba/internal/applications/schema"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
@@ -42,8 +46,10 @@ func (p *pass) chooseComposed(ctx context.Context) (err error) {
 		follows = t.mark.revision // an unfinished rollout before this one
 	}
 	older := w.older[follows]
-	t.unaffected = follows == w.Base && !t.broken && sketchesAs(ctx, older, t.instance, sketch)
+	t.still = older != nil && p.filled(older)
+	t.unaffected = follows == w.Base && !t.broken && !t.still && sketchesAs(ctx, older, t.instance, sketch)
 	if t.turn, t.has = w.turn(p.key, p.Now()); t.target || t.unaffected || t.has && !t.broken {
+		t.still = false
 		return nil
 	}
 	t.has = false
@@ -64,6 +70,47 @@ func sketchesAs(ctx context.Context, d *definition.Definition, i *render.Instanc
 	}
 	older, err := render.Sketch(ctx, d, i)
 	return err == nil && equality.Semantic.DeepEqual(older.Object, sketch.Object)
+}
+
+// filled reports whether the API has filled defaults of a later definition into the spec since objects
+// were made from it: nobody has changed the instance, but the spec is another one. The instance must not get
+// them before its turn.
+func (p *pass) filled(d *definition.Definition) bool {
+	untouched, now := false, specDigest(d, p.part.instance)
+	for _, part := range p.composed.parts {
+		mark := p.markOf(part)
+		if mark.generation != p.meta.Generation || mark.spec == "" {
+			continue
+		}
+		if mark.spec == now {
+			return false
+		}
+		untouched = true
+	}
+	return untouched
+}
+
+// specOf is the spec of an instance as expressions read it.
+func specOf(d *definition.Definition, i *render.Instance) map[string]any {
+	return schema.WithoutInternal(d.Schema.Default(i.Spec))
+}
+
+// specDigest is a short digest of the spec of an instance; empty if it has no JSON form.
+func specDigest(d *definition.Definition, i *render.Instance) string {
+	content, err := json.Marshal(specOf(d, i))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%.8x", sha256.Sum256(content))
+}
+
+// present are the ids of the resources that the instance has.
+func (c *composed) present() map[string]bool {
+	included := map[string]bool{}
+	for _, r := range c.made.Resources {
+		included[r.ID] = c.find(c.idOf(r)) != nil
+	}
+	return included
 }
 
 // markOf is the stamp of an object; its last write counts if the watch has not seen it yet.
@@ -90,7 +137,7 @@ func (p *pass) stampPart(part *component) stamp {
 			return mark // somebody changed the object: only that is undone
 		}
 	}
-	s := stamp{revision: max(p.revision, 1), generation: p.meta.Generation, since: t.mark.since}
+	s := stamp{revision: max(p.revision, 1), generation: p.meta.Generation, since: t.mark.since, spec: specDigest(p.kind.parsed, t.instance)}
 	if t.has && !t.target && !t.unaffected {
 		s.since = time.Time{}
 		if t.turn.starts {
