@@ -123,8 +123,9 @@ func TestWhatChangesOfSeveralObjects(t *testing.T) {
 		unaffected bool
 		stays      bool
 	}{
-		"nothing":    {made: `{}`, spec: `{}`, generation: 4, unaffected: true},
-		"a template": {change: [2]string{"{tier: ", "{a: b, tier: "}, made: `{}`, spec: `{}`, generation: 4},
+		"nothing":           {made: `{}`, spec: `{}`, generation: 4, unaffected: true},
+		"a template":        {change: [2]string{"{tier: ", "{a: b, tier: "}, made: `{}`, spec: `{}`, generation: 4},
+		"what a Secret has": {change: [2]string{"s3cr3t", "0ther"}, made: `{}`, spec: `{}`, generation: 4},
 		"a default that the API has not filled in":    {change: [2]string{`{"type":"string"}`, hot}, made: `{}`, spec: `{}`, generation: 4},
 		"a default that the API has filled in":        {change: [2]string{`{"type":"string"}`, hot}, made: `{}`, spec: `{"tier":"hot"}`, generation: 4, stays: true},
 		"a default that it has itself":                {change: [2]string{`{"type":"string"}`, hot}, made: `{"tier":"hot"}`, spec: `{"tier":"hot"}`, generation: 4, unaffected: true},

@@ -10,9 +10,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/applications/decide"
 	"github.com/yuba-dev/yuba/internal/applications/definition"
@@ -38,7 +35,7 @@ func (p *pass) chooseComposed(ctx context.Context) (err error) {
 	if w == nil || len(p.composed.parts) == 0 {
 		return nil // a new instance begins with the target
 	}
-	sketch, err := render.Sketch(ctx, p.kind.parsed, t.instance)
+	sketch, err := render.SketchDigest(ctx, p.kind.parsed, t.instance)
 	t.broken = err != nil
 	t.target = !t.broken && t.mark.revision == w.Target
 	follows := w.Base
@@ -64,12 +61,12 @@ func (p *pass) chooseComposed(ctx context.Context) (err error) {
 }
 
 // sketchesAs reports whether a definition makes the same objects of an instance as a sketch has.
-func sketchesAs(ctx context.Context, d *definition.Definition, i *render.Instance, sketch *unstructured.Unstructured) bool {
+func sketchesAs(ctx context.Context, d *definition.Definition, i *render.Instance, sketch [sha256.Size]byte) bool {
 	if d == nil || d.Composition == nil {
 		return false
 	}
-	older, err := render.Sketch(ctx, d, i)
-	return err == nil && equality.Semantic.DeepEqual(older.Object, sketch.Object)
+	older, err := render.SketchDigest(ctx, d, i)
+	return err == nil && older == sketch
 }
 
 // filled reports whether the API has filled defaults of a later definition into the spec since objects
