@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,9 +15,11 @@ import (
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/applications/composition"
+	"github.com/yuba-dev/yuba/internal/applications/decide"
 	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/applications/render"
 	"github.com/yuba-dev/yuba/internal/applications/revisions"
+	"github.com/yuba-dev/yuba/internal/applications/rollout"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
@@ -175,5 +178,37 @@ func TestWhatIsMissingWaits(t *testing.T) {
 	}
 	if c := p.composed; len(c.parts) != 1 || c.parts[0].id != (owned.ID{GroupKind: kind.GroupKind(), Namespace: "team", Name: "set-photos-notes"}) {
 		t.Errorf("it wants %+v", c.facts.Parts)
+	}
+}
+
+// TestADeletedInstanceHoldsNoRollout: it takes no place, however long its deletion is blocked.
+func TestADeletedInstanceHoldsNoRollout(t *testing.T) {
+	base, target := parsed(t, tieredYAML), parsed(t, strings.Replace(tieredYAML, "default = null", "default = 1", 1))
+	now := time.Now()
+	for sentence, take := range map[string]func(p *pass, deleting bool){
+		"with one object": func(p *pass, deleting bool) {
+			p.facts.Deleting = deleting
+			p.takePart(decide.Decision{Standing: decide.Standing{Ready: "False"}})
+		},
+		"with several": func(p *pass, deleting bool) {
+			p.composed.facts.Deleting, p.composed.parts = deleting, []*component{{live: p.live}}
+			p.takePartComposed(decide.Composite{Standing: decide.Standing{Ready: "False"}})
+		},
+	} {
+		for _, deleting := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, deleted: %v", sentence, deleting), func(t *testing.T) {
+				p := choosing(base, target, `{}`)
+				p.live, p.part = &metav1.PartialObjectMetadata{}, part{target: true, mark: stamp{revision: 2, generation: 4, since: now}}
+				take(p, deleting)
+				w := p.kind.wave
+				w.begin()
+				other := Key{p.key.Kind, "team", "other"}
+				w.report(other, rollout.Instance{Name: other.member(), Ready: true})
+				f, whole := w.facts([]Key{p.key, other}, now)
+				if d := rollout.Decide(f); !whole || (len(d.Update) == 1) != deleting {
+					t.Errorf("turns: %v, %s", d.Update, d.Message)
+				}
+			})
+		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/applications/decide"
 	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/applications/render"
-	"github.com/yuba-dev/yuba/internal/applications/rollout"
 	"github.com/yuba-dev/yuba/internal/applications/schema"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
@@ -151,7 +150,7 @@ func (p *pass) takePartComposed(d decide.Composite) {
 		return
 	}
 	f := p.composed.facts
-	m := rollout.Instance{Name: p.key.member(), Frozen: f.Deleting, Broken: t.broken, Unaffected: t.unaffected, Target: t.target, Since: t.mark.since}
+	m := p.member(f.Deleting)
 	switch {
 	case f.Deleting:
 	case t.written && p.revision == w.Target:

@@ -102,13 +102,24 @@ func (p *pass) stamp() stamp {
 	return s
 }
 
+// member is the instance in the rollout, without its state. A deleted one is not on its way: its deletion
+// may be blocked for ever, and the change would not help.
+func (p *pass) member(deleting bool) rollout.Instance {
+	t := p.part
+	m := rollout.Instance{Name: p.key.member(), Frozen: deleting, Broken: t.broken, Unaffected: t.unaffected, Target: t.target}
+	if !deleting {
+		m.Since = t.mark.since
+	}
+	return m
+}
+
 // takePart tells the rollout what the pass has found and done.
 func (p *pass) takePart(d decide.Decision) {
 	w, t := p.kind.wave, p.part
 	if w == nil {
 		return
 	}
-	m := rollout.Instance{Name: p.key.member(), Frozen: p.facts.Deleting, Broken: t.broken, Unaffected: t.unaffected, Target: t.target, Since: t.mark.since}
+	m := p.member(p.facts.Deleting)
 	switch {
 	case p.facts.Deleting:
 	case t.written && p.revision == w.Target:
