@@ -324,10 +324,14 @@ func TestReadyWhenAndOutputs(t *testing.T) {
 
 func TestPreview(t *testing.T) {
 	c := parse(t, network+notes("${resources.net.outputs.id} ${spec.size}")+"\n- id: creds\n  template: {apiVersion: v1, kind: Secret, stringData: {password: s3cr3t}}\n- id: no\n  includeWhen: [spec.debug]\n  template: {apiVersion: v1, kind: Secret}\n")
-	got, err := c.Preview(t.Context(), &composition.Instance{Name: "shop", Namespace: "team", Spec: map[string]any{"cidr": "10.0.0.0/8", "size": int64(3), "debug": false}})
+	got, err := c.Known(t.Context(), &composition.Instance{Name: "shop", Namespace: "team", Spec: map[string]any{"cidr": "10.0.0.0/8", "size": int64(3), "debug": false}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if values, _ := got["creds"].Object["stringData"].(map[string]any); values["password"] != "s3cr3t" {
+		t.Errorf("the Secret has the values %v", values)
+	}
+	composition.Hide(got)
 	text, err := yaml.Marshal(got)
 	if err != nil {
 		t.Fatal(err)

@@ -12,10 +12,25 @@ import (
 // hidden stands for the values of a Secret.
 const hidden = "(hidden)"
 
-// Preview makes the objects of an instance as far as they are known before any of them exists, by the ids
-// of their resources. Texts that read other resources stay as they are written, and values of Secrets
-// are hidden.
-func (c *Composition) Preview(ctx context.Context, i *Instance) (map[string]*unstructured.Unstructured, error) {
+// Hide hides the values of the Secrets among objects.
+func Hide(objects map[string]*unstructured.Unstructured) {
+	for _, u := range objects {
+		if gvk := u.GroupVersionKind(); gvk.Kind != kindSecret || gvk.Group != "" {
+			continue
+		}
+		for _, field := range []string{"data", "stringData"} {
+			values, _ := u.Object[field].(map[string]any)
+			for key := range values {
+				values[key] = hidden
+			}
+		}
+	}
+}
+
+// Known makes the objects of an instance as far as they are known before any of them exists, by the ids
+// of their resources. Texts that read other resources stay as they are written. Secrets have their
+// values: use [Hide] before anybody sees them.
+func (c *Composition) Known(ctx context.Context, i *Instance) (map[string]*unstructured.Unstructured, error) {
 	included, err := c.Included(ctx, i)
 	if err != nil {
 		return nil, err
@@ -35,14 +50,6 @@ func (c *Composition) Preview(ctx context.Context, i *Instance) (map[string]*uns
 		u, err := known.Object(ctx, i, nil)
 		if err != nil {
 			return nil, err
-		}
-		if r.GVK.Kind == kindSecret && r.GVK.Group == "" {
-			for _, field := range []string{"data", "stringData"} {
-				values, _ := u.Object[field].(map[string]any)
-				for key := range values {
-					values[key] = hidden
-				}
-			}
 		}
 		objects[r.ID] = u
 	}

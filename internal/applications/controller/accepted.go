@@ -13,7 +13,7 @@ import (
 
 // tooLarge says why a definition cannot be rolled out with a limit.
 func tooLarge(d *appv1.ApplicationDefinition) string {
-	return fmt.Sprintf("the definition %s is too large to be rolled out with spec.rollout: two versions of it do not fit into the annotations of its kind. Move the program to a source, or remove spec.rollout", d.Name)
+	return fmt.Sprintf("the definition %s is too large to be rolled out with spec.rollout: it, or two versions of it, do not fit into the annotations of its kind. Move the program to a source, or remove spec.rollout", d.Name)
 }
 
 // limits reports whether a definition wants more than all instances at once.

@@ -5,16 +5,16 @@ package controller
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/applications/decide"
 	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/applications/render"
-	"github.com/yuba-dev/yuba/internal/applications/rollout"
+	"github.com/yuba-dev/yuba/internal/applications/schema"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
@@ -34,7 +34,7 @@ func (p *pass) chooseComposed(ctx context.Context) (err error) {
 	if w == nil || len(p.composed.parts) == 0 {
 		return nil // a new instance begins with the target
 	}
-	sketch, err := render.Sketch(ctx, p.kind.parsed, t.instance)
+	sketch, err := render.SketchDigest(ctx, p.kind.parsed, t.instance)
 	t.broken = err != nil
 	t.target = !t.broken && t.mark.revision == w.Target
 	follows := w.Base
@@ -42,8 +42,10 @@ func (p *pass) chooseComposed(ctx context.Context) (err error) {
 		follows = t.mark.revision // an unfinished rollout before this one
 	}
 	older := w.older[follows]
-	t.unaffected = follows == w.Base && !t.broken && sketchesAs(ctx, older, t.instance, sketch)
+	t.still = older != nil && p.filled(older)
+	t.unaffected = follows == w.Base && !t.broken && !t.still && sketchesAs(ctx, older, t.instance, sketch)
 	if t.turn, t.has = w.turn(p.key, p.Now()); t.target || t.unaffected || t.has && !t.broken {
+		t.still = false
 		return nil
 	}
 	t.has = false
@@ -58,12 +60,53 @@ func (p *pass) chooseComposed(ctx context.Context) (err error) {
 }
 
 // sketchesAs reports whether a definition makes the same objects of an instance as a sketch has.
-func sketchesAs(ctx context.Context, d *definition.Definition, i *render.Instance, sketch *unstructured.Unstructured) bool {
+func sketchesAs(ctx context.Context, d *definition.Definition, i *render.Instance, sketch [sha256.Size]byte) bool {
 	if d == nil || d.Composition == nil {
 		return false
 	}
-	older, err := render.Sketch(ctx, d, i)
-	return err == nil && equality.Semantic.DeepEqual(older.Object, sketch.Object)
+	older, err := render.SketchDigest(ctx, d, i)
+	return err == nil && older == sketch
+}
+
+// filled reports whether the API has filled defaults of a later definition into the spec since objects
+// were made from it: nobody has changed the instance, but the spec is another one. The instance must not get
+// them before its turn.
+func (p *pass) filled(d *definition.Definition) bool {
+	untouched, now := false, specDigest(d, p.part.instance)
+	for _, part := range p.composed.parts {
+		mark := p.markOf(part)
+		if mark.generation != p.meta.Generation || mark.spec == "" {
+			continue
+		}
+		if mark.spec == now {
+			return false
+		}
+		untouched = true
+	}
+	return untouched
+}
+
+// specOf is the spec of an instance as expressions read it.
+func specOf(d *definition.Definition, i *render.Instance) map[string]any {
+	return schema.WithoutInternal(d.Schema.Default(i.Spec))
+}
+
+// specDigest is a short digest of the spec of an instance; empty if it has no JSON form.
+func specDigest(d *definition.Definition, i *render.Instance) string {
+	content, err := json.Marshal(specOf(d, i))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%.8x", sha256.Sum256(content))
+}
+
+// present are the ids of the resources that the instance has.
+func (c *composed) present() map[string]bool {
+	included := map[string]bool{}
+	for _, r := range c.made.Resources {
+		included[r.ID] = c.find(c.idOf(r)) != nil
+	}
+	return included
 }
 
 // markOf is the stamp of an object; its last write counts if the watch has not seen it yet.
@@ -90,7 +133,7 @@ func (p *pass) stampPart(part *component) stamp {
 			return mark // somebody changed the object: only that is undone
 		}
 	}
-	s := stamp{revision: max(p.revision, 1), generation: p.meta.Generation, since: t.mark.since}
+	s := stamp{revision: max(p.revision, 1), generation: p.meta.Generation, since: t.mark.since, spec: specDigest(p.kind.parsed, t.instance)}
 	if t.has && !t.target && !t.unaffected {
 		s.since = time.Time{}
 		if t.turn.starts {
@@ -107,7 +150,7 @@ func (p *pass) takePartComposed(d decide.Composite) {
 		return
 	}
 	f := p.composed.facts
-	m := rollout.Instance{Name: p.key.member(), Frozen: f.Deleting, Broken: t.broken, Unaffected: t.unaffected, Target: t.target, Since: t.mark.since}
+	m := p.member(f.Deleting)
 	switch {
 	case f.Deleting:
 	case t.written && p.revision == w.Target:

@@ -208,6 +208,10 @@ func (p *defining) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if p.obj.DeletionTimestamp.IsZero() && limits(p.obj) && revisions.Accepted(p.obj) == "" {
+		p.reason, p.problem, p.parsed = appv1.ReasonInvalid, tooLarge(p.obj), nil // it could never be a base
+		return nil
+	}
 	var ledger revisions.Ledger
 	if p.live != nil {
 		ledger = revisions.Read(p.live.Annotations)

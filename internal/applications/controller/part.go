@@ -26,6 +26,8 @@ type part struct {
 	// turn is its turn, if has.
 	turn turn
 	has  bool
+	// still: several objects stay as they are until its turn.
+	still bool
 	// written: this pass wrote the object.
 	written bool
 }
@@ -53,7 +55,10 @@ func (p *pass) choose() {
 		follows = t.mark.revision // an unfinished rollout before this one
 	}
 	older, digest := p.madeFrom(follows)
-	t.unaffected = follows == w.Base && !t.broken && older != nil && digest == p.digest
+	// The API fills new defaults into specs, also for what the base makes. What the object was made from
+	// tells, unless its user has changed the instance since.
+	untouched := t.mark.generation == p.meta.Generation
+	t.unaffected = follows == w.Base && !t.broken && older != nil && digest == p.digest && (t.made == digest || !untouched)
 	if t.turn, t.has = w.turn(p.key, p.Now()); t.target || t.unaffected || t.has && !t.broken {
 		return
 	}
@@ -62,9 +67,7 @@ func (p *pass) choose() {
 		return // its user has to change something, whatever it follows
 	}
 	p.facts.Refused, p.facts.Invalid = "", ""
-	// The API fills new defaults into specs. An instance that nobody has changed must not get them
-	// before its turn.
-	if untouched := t.mark.generation == p.meta.Generation; untouched && t.made != digest {
+	if untouched && t.made != digest {
 		older, digest = nil, ""
 	}
 	p.manifest, p.digest = older, digest // without a manifest the object stays as it is
@@ -99,13 +102,24 @@ func (p *pass) stamp() stamp {
 	return s
 }
 
+// member is the instance in the rollout, without its state. A deleted one is not on its way: its deletion
+// may be blocked for ever, and the change would not help.
+func (p *pass) member(deleting bool) rollout.Instance {
+	t := p.part
+	m := rollout.Instance{Name: p.key.member(), Frozen: deleting, Broken: t.broken, Unaffected: t.unaffected, Target: t.target}
+	if !deleting {
+		m.Since = t.mark.since
+	}
+	return m
+}
+
 // takePart tells the rollout what the pass has found and done.
 func (p *pass) takePart(d decide.Decision) {
 	w, t := p.kind.wave, p.part
 	if w == nil {
 		return
 	}
-	m := rollout.Instance{Name: p.key.member(), Frozen: p.facts.Deleting, Broken: t.broken, Unaffected: t.unaffected, Target: t.target, Since: t.mark.since}
+	m := p.member(p.facts.Deleting)
 	switch {
 	case p.facts.Deleting:
 	case t.written && p.revision == w.Target:

@@ -25,20 +25,26 @@ type stamp struct {
 	// since is when the last change of the definition reached the object while it was ready; zero for
 	// never.
 	since time.Time
+	// spec is the digest of the spec from which one of several objects was made; empty for others.
+	spec string
 }
 
-// String is the text of the annotation: REVISION/GENERATION/SINCE.
+// String is the text of the annotation: REVISION/GENERATION/SINCE/SPEC, without the last ones
+// that are empty.
 func (s stamp) String() string {
 	text := fmt.Sprintf("%d/%d", s.revision, s.generation)
 	if !s.since.IsZero() {
 		text += "/" + s.since.UTC().Format(time.RFC3339)
+	}
+	if s.spec != "" {
+		text += strings.Repeat("/", 3-strings.Count(text, "/")) + s.spec
 	}
 	return text
 }
 
 // stampOf reads the stamp of an object. An annotation that is not one is none.
 func stampOf(o metav1.Object) (s stamp) {
-	parts := strings.SplitN(o.GetAnnotations()[appv1.AnnotationStamp], "/", 3)
+	parts := strings.SplitN(o.GetAnnotations()[appv1.AnnotationStamp], "/", 4)
 	if len(parts) < 2 {
 		return s
 	}
@@ -48,7 +54,10 @@ func stampOf(o metav1.Object) (s stamp) {
 		return stamp{}
 	}
 	s.revision, s.generation = revision, generation
-	if len(parts) == 3 {
+	if len(parts) > 3 {
+		s.spec = parts[3]
+	}
+	if len(parts) > 2 && (parts[2] != "" || len(parts) == 3) {
 		if s.since, err = time.Parse(time.RFC3339, parts[2]); err != nil {
 			return stamp{}
 		}

@@ -19,15 +19,18 @@ import (
 func TestStamps(t *testing.T) {
 	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]stamp{
-		"3/5":                       {revision: 3, generation: 5},
-		"3/5/2026-11-27T12:00:00Z":  {revision: 3, generation: 5, since: at},
-		"":                          {},
-		"3":                         {},
-		"x/5":                       {},
-		"0/5":                       {},
-		"3/-1":                      {},
-		"3/5/yesterday":             {},
-		"99999999999999999999999/5": {},
+		"3/5":                           {revision: 3, generation: 5},
+		"3/5/2026-11-27T12:00:00Z":      {revision: 3, generation: 5, since: at},
+		"3/5//ab12":                     {revision: 3, generation: 5, spec: "ab12"},
+		"3/5/2026-11-27T12:00:00Z/ab12": {revision: 3, generation: 5, since: at, spec: "ab12"},
+		"3/5/yesterday/ab12":            {},
+		"":                              {},
+		"3":                             {},
+		"x/5":                           {},
+		"0/5":                           {},
+		"3/-1":                          {},
+		"3/5/yesterday":                 {},
+		"99999999999999999999999/5":     {},
 	} {
 		got := stampOf(&metav1.ObjectMeta{Annotations: map[string]string{appv1.AnnotationStamp: text}})
 		if got != want {

@@ -21,7 +21,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/applications/composition"
 	"github.com/yuba-dev/yuba/internal/applications/decide"
 	"github.com/yuba-dev/yuba/internal/applications/render"
-	"github.com/yuba-dev/yuba/internal/applications/schema"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 	"github.com/yuba-dev/yuba/internal/objects/ready"
@@ -33,12 +32,16 @@ var releases = render.HelmReleaseKind.GroupKind()
 // want renders the objects that the instance should have, as far as those that they need are ready.
 func (p *pass) want(ctx context.Context) error {
 	c, i := p.composed, p.part.instance
-	c.instance = &composition.Instance{Name: i.Name, Namespace: i.Namespace, Spec: schema.WithoutInternal(p.kind.parsed.Schema.Default(i.Spec))}
-	included, err := c.made.Included(ctx, c.instance)
-	if err != nil {
-		c.facts.Invalid = sentence(err.Error())
+	c.instance = &composition.Instance{Name: i.Name, Namespace: i.Namespace, Spec: specOf(p.kind.parsed, i)}
+	if p.part.still {
+		c.order(c.present())
+	} else {
+		included, err := c.made.Included(ctx, c.instance)
+		if err != nil {
+			c.facts.Invalid = sentence(err.Error())
+		}
+		c.order(included)
 	}
-	c.order(included)
 	for n := range c.facts.Parts {
 		if c.parts[n].resource == nil {
 			break // the rest is left over
@@ -59,7 +62,7 @@ func (c *composed) order(included map[string]bool) {
 			if !included[r.ID] {
 				continue
 			}
-			id := owned.ID{GroupKind: r.GVK.GroupKind(), Namespace: c.instance.Namespace, Name: r.Name(c.instance.Name)}
+			id := c.idOf(r)
 			at := slices.IndexFunc(left, func(part *component) bool { return part.id == id })
 			part := &component{id: id, gvk: r.GVK}
 			if at >= 0 {
@@ -84,6 +87,11 @@ func (c *composed) order(included map[string]bool) {
 		}
 		c.facts.Parts = append(c.facts.Parts, fact)
 	}
+}
+
+// idOf names the object of a resource.
+func (c *composed) idOf(r *composition.Resource) owned.ID {
+	return owned.ID{GroupKind: r.GVK.GroupKind(), Namespace: c.instance.Namespace, Name: r.Name(c.instance.Name)}
 }
 
 func compare(a, b owned.ID) int {
@@ -148,7 +156,7 @@ func (p *pass) wantPart(ctx context.Context, i *render.Instance, part *component
 			fact.Missing, p.again = unserved(r.GVK.Kind), missingAgain
 		}
 	}
-	if !slices.ContainsFunc(r.Needs, func(id string) bool { _, ok := c.seen[id]; return !ok }) {
+	if !p.part.still && !slices.ContainsFunc(r.Needs, func(id string) bool { _, ok := c.seen[id]; return !ok }) {
 		if err := p.renderPart(ctx, i, part); err != nil {
 			var refused *render.NotAllowedError
 			if errors.As(err, &refused) {

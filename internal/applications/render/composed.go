@@ -5,6 +5,8 @@ package render
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -48,21 +50,45 @@ func Composed(d *definition.Definition, i *Instance, r *composition.Resource, u 
 }
 
 // Sketch has the objects of a composed instance as far as they are known before any of them exists, by
-// the ids of their resources. It is no object of an API.
+// the ids of their resources. It is no object of an API, and hides values of Secrets.
 func Sketch(ctx context.Context, d *definition.Definition, i *Instance) (*unstructured.Unstructured, error) {
+	objects, err := known(ctx, d, i)
+	if err != nil {
+		return nil, err
+	}
+	composition.Hide(objects)
+	resources := map[string]any{}
+	for id, u := range objects {
+		resources[id] = u.Object
+	}
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": appv1.GroupVersion.String(), "kind": string(d.Backend), "resources": resources}}, nil
+}
+
+// SketchDigest is the digest of a sketch, but with values of Secrets.
+func SketchDigest(ctx context.Context, d *definition.Definition, i *Instance) (digest [sha256.Size]byte, err error) {
+	objects, err := known(ctx, d, i)
+	if err != nil {
+		return digest, err
+	}
+	content, err := json.Marshal(objects)
+	if err != nil {
+		return digest, fmt.Errorf("make the objects of %s: %w", i.Name, err)
+	}
+	return sha256.Sum256(content), nil
+}
+
+func known(ctx context.Context, d *definition.Definition, i *Instance) (map[string]*unstructured.Unstructured, error) {
 	spec := schema.WithoutInternal(d.Schema.Default(i.Spec))
-	objects, err := d.Composition.Preview(ctx, &composition.Instance{Name: i.Name, Namespace: i.Namespace, Spec: spec})
+	objects, err := d.Composition.Known(ctx, &composition.Instance{Name: i.Name, Namespace: i.Namespace, Spec: spec})
 	if err != nil {
 		return nil, fmt.Errorf("make the objects of %s: %w", i.Name, err)
 	}
-	resources := map[string]any{}
 	for id, u := range objects {
 		if err := Composed(d, i, d.Composition.Resource(id), u); err != nil {
 			return nil, err
 		}
-		resources[id] = u.Object
 	}
-	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": appv1.GroupVersion.String(), "kind": string(d.Backend), "resources": resources}}, nil
+	return objects, nil
 }
 
 // composedStack sets what a stack's template leaves open, and what the instance decides.

@@ -24,7 +24,8 @@
 //
 //   - A ledger has at most [Kept] revisions. The oldest ones go first, the base never does.
 //   - Without room for the base there is no base: then all instances get a change at once, and a
-//     definition that limits its rollouts is refused before.
+//     definition that limits its rollouts is refused before. So is one that alone is too large to be kept.
+//   - Each change makes a revision, also of what is too large to be kept: the ledger has its digest.
 //   - Icons and other texts for web pages are not kept, and neither is spec.rollout: instances do not
 //     depend on them, and going back does not change them.
 //   - What is read may be damaged or hostile: it is bounded, and what cannot be read is not there.

@@ -33,6 +33,9 @@ type State struct {
 	// Generation and Accepted are the target's.
 	Generation int64     `json:"generation,omitempty"`
 	Accepted   time.Time `json:"accepted,omitzero"`
+	// Digest is that of the target's content, also of one that is too large to be kept; empty in ledgers
+	// of older servers.
+	Digest string `json:"digest,omitempty"`
 	// Began is when the last rollout began, Ended when the last complete one ended.
 	Began time.Time `json:"began,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
@@ -84,18 +87,21 @@ func (l Ledger) state() string {
 
 // Has reports whether the target has the content of a definition.
 func (l Ledger) Has(d *appv1.ApplicationDefinition) bool {
-	return l.Target > 0 && l.accepted == Accepted(d)
+	accepted := Accepted(d)
+	if l.Digest == "" {
+		return l.Target > 0 && accepted != "" && l.accepted == accepted
+	}
+	return l.Target > 0 && l.Digest == Digest(d) && (l.accepted == "") == (accepted == "")
 }
 
 // Accept returns the ledger with a definition as its target. whole is false if the base finds no room:
 // then the ledger is complete at once.
 func (l Ledger) Accept(d *appv1.ApplicationDefinition, now time.Time) (next Ledger, whole bool) {
-	accepted := Accepted(d)
-	if l.Target > 0 && l.accepted == accepted {
+	if l.Has(d) {
 		return l, true
 	}
 	now = now.UTC().Truncate(time.Second)
-	next = Ledger{State: State{Base: l.Base, Target: l.Target + 1, Generation: d.Generation, Accepted: now, Began: l.Began, Ended: l.Ended}, accepted: accepted}
+	next = Ledger{State: State{Base: l.Base, Target: l.Target + 1, Generation: d.Generation, Accepted: now, Digest: Digest(d), Began: l.Began, Ended: l.Ended}, accepted: Accepted(d)}
 	if l.Complete() {
 		next.Began = now
 	}

@@ -141,6 +141,19 @@ func TestRoom(t *testing.T) {
 	if whole || gone.accepted != "" || !gone.Complete() {
 		t.Errorf("without room for the target: %+v", gone.State)
 	}
+	for range 2 {
+		if gone = again(gone); !gone.Has(definition(noise(420<<10, "f"))) || gone.Has(definition(noise(420<<10, "g"))) {
+			t.Errorf("what was not kept is mistaken: %+v", gone.State)
+		}
+		if next, _ := gone.Accept(definition(noise(420<<10, "g")), now); next.Target != gone.Target+1 {
+			t.Errorf("a change of what was not kept: %+v", next.State)
+		}
+	}
+	// An older server kept no digest.
+	gone.Digest = ""
+	if gone.Has(definition(noise(420<<10, "f"))) {
+		t.Error("it has what nobody kept")
+	}
 	if back, whole := again(gone).Accept(definition("small"), now); whole || !back.Complete() {
 		t.Errorf("after a revision that was not kept: %+v", back.State)
 	}

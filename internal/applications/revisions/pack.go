@@ -6,8 +6,10 @@ package revisions
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
@@ -16,7 +18,7 @@ import (
 const (
 	// maxAnnotations bounds all that is kept: the API allows 256 KiB for all annotations of an object.
 	maxAnnotations = 240 << 10
-	// maxAccepted bounds the accepted spec. A larger one is remembered only while the server runs.
+	// maxAccepted bounds the accepted spec. Of a larger one, only the digest is kept.
 	maxAccepted = 200 << 10
 	// maxUnpacked bounds what is read: a definition has at most 1.5 MiB in the API.
 	maxUnpacked = 16 << 20
@@ -48,6 +50,15 @@ func Accepted(d *appv1.ApplicationDefinition) string {
 		return text
 	}
 	return ""
+}
+
+// Digest is a digest of the content of a definition; empty if it has no JSON form.
+func Digest(d *appv1.ApplicationDefinition) string {
+	content, err := json.Marshal(Content(d))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(content))
 }
 
 // pack makes a text of a value; empty if it has no JSON form.

@@ -72,7 +72,7 @@ func before(d *appv1.ApplicationDefinition, ledger revisions.Ledger) int64 {
 
 // restore gives a definition the content of an earlier one, and reports whether that changes it.
 func restore(d, earlier *appv1.ApplicationDefinition) bool {
-	before := revisions.Accepted(d)
+	before := revisions.Digest(d)
 	dashboard, rollout := d.Spec.Dashboard, d.Spec.Rollout
 	d.Spec = *earlier.Spec.DeepCopy()
 	d.Spec.Dashboard, d.Spec.Rollout = dashboard, rollout
@@ -86,7 +86,7 @@ func restore(d, earlier *appv1.ApplicationDefinition) bool {
 			delete(d.Annotations, key)
 		}
 	}
-	return revisions.Accepted(d) != before
+	return revisions.Digest(d) != before
 }
 
 func newPauseCommand(a *session.App) *cobra.Command {
