@@ -49,8 +49,8 @@ type ApplicationDefinitionSpec struct {
 	Backend *Backend `json:"backend,omitempty"`
 
 	// (Yuba) Which role of a namespace includes the kind, with its plans and their approval: edit (the
-	// default), admin, or none, for roles that you write yourself. With edit and admin, the admins of
-	// Cozystack's tenants may use it, too.
+	// default), admin (the default for the backend Tenant), or none, for roles that you write yourself. With
+	// edit and admin, the admins of Cozystack's tenants may use it, too.
 	// +optional
 	AggregateTo AggregateTo `json:"aggregateTo,omitempty"`
 

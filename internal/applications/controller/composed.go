@@ -176,7 +176,7 @@ func (p *pass) actComposed(ctx context.Context, d decide.Composite) (decide.Comp
 // writePiece writes an object. It notes in the facts why that cannot be done.
 func (p *pass) writePiece(ctx context.Context, part *component, fact *decide.Part) (news bool, err error) {
 	mark := p.stampPart(part)
-	written, err := p.engine.Write(ctx, p.direct, engine.Write{Manifest: mark.add(part.manifest), Ownership: ownership{p.meta.UID}, Live: part.live, Force: part.live != nil})
+	written, err := p.writeFixed(ctx, p.direct, engine.Write{Manifest: mark.add(part.manifest), Ownership: ownership{p.meta.UID}, Live: part.live, Force: part.live != nil}, false)
 	var conflict *engine.ConflictError
 	switch {
 	case errors.As(err, &conflict):

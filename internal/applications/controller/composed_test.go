@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
@@ -144,6 +145,16 @@ func TestAnInstanceBecomesSeveralObjectsOneAfterTheOther(t *testing.T) {
 	}
 	w.configMap("platform-shop-notes", func(now *corev1.ConfigMap) bool { return now.UID != m.UID })
 
+	// Somebody makes it immutable. It is replaced, because it can never be as it should be.
+	m = w.configMap("platform-shop-notes", func(*corev1.ConfigMap) bool { return true })
+	m.Data["vpc"], m.Immutable = "elsewhere", ptr.To(true)
+	w.until("the ConfigMap is immutable", func() (bool, string) {
+		now := w.configMap(m.Name, func(*corev1.ConfigMap) bool { return true })
+		m.UID, m.ResourceVersion = now.UID, now.ResourceVersion
+		return w.Update(context.Background(), m) == nil, ""
+	})
+	w.configMap("platform-shop-notes", func(now *corev1.ConfigMap) bool { return now.UID != m.UID && now.Data["vpc"] == "vpc-1" })
+
 	// An output changes, and what it goes into with it.
 	w.apply("platform-shop-net", map[string]string{"id": "vpc-2"}, "id")
 	w.stack("platform-shop-db", func(t *infrav1.Terraform) bool { return string(t.Spec.Vars[0].Value.Raw) == `"vpc-2"` })
@@ -225,7 +236,7 @@ spec:
       - id: inner
         template: {apiVersion: apps.cozystack.io/v1alpha1, kind: INNER, spec: {bucketName: "${spec.bucketName}"}}
       - id: note
-        template: {apiVersion: v1, kind: ConfigMap, data: {endpoint: "${resources.inner.outputs.endpoint}"}}
+        template: {apiVersion: v1, kind: ConfigMap, immutable: true, data: {endpoint: "${resources.inner.outputs.endpoint}"}}
 `
 
 func TestAnInstanceMakesAnotherOne(t *testing.T) {
@@ -243,6 +254,14 @@ func TestAnInstanceMakesAnotherOne(t *testing.T) {
 	m := w.configMap("rack-a-note", func(*corev1.ConfigMap) bool { return true })
 	if m.Data["endpoint"] != "https://photos" {
 		t.Errorf("the data are %v", m.Data)
+	}
+	w.await("Rack", "a", appv1.PhaseReady)
+	// It is immutable, so that a change replaces it.
+	w.apply("carton-rack-a-inner", map[string]string{"endpoint": "https://pictures"}, "endpoint")
+	was := m.UID
+	m = w.configMap("rack-a-note", func(now *corev1.ConfigMap) bool { return now.Data["endpoint"] == "https://pictures" })
+	if m.UID == was || m.Immutable == nil || !*m.Immutable {
+		t.Errorf("the immutable ConfigMap was not replaced: %+v", m)
 	}
 	w.await("Rack", "a", appv1.PhaseReady)
 	// A definition that would close a cycle is refused.

@@ -5,6 +5,7 @@ package controller_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -62,6 +63,45 @@ func TestWhatIsBrokenInATenantIsMended(t *testing.T) {
 		return cmp.Diff(was.Subjects, is.Subjects) == "", fmt.Sprint(is.Subjects)
 	})
 	e.hard(foo, 5)
+}
+
+// TestForgedValuesAreReplaced: values that cannot be changed any more are not kept, with or without the tenant's labels.
+func TestForgedValuesAreReplaced(t *testing.T) {
+	e := newEstate(t, "Forge")
+	foo := e.space("foo")
+	e.tenant(e.root(), "foo", appv1.PhaseReady, map[string]any{"host": "foo.example.org"})
+	at := metav1.ObjectMeta{Namespace: foo, Name: appv1.PlatformValues}
+	yes := true
+	bad := map[string]string{"values.yaml": "_cluster: {oidc: evil}"}
+	labelled := at.DeepCopy()
+	labelled.Labels = map[string]string{appv1.LabelKind: e.kind, appv1.LabelGroup: appv1.InstanceVersion.Group, appv1.LabelName: "foo", appv1.LabelNamespace: e.root()}
+	kept := at.DeepCopy()
+	kept.Finalizers = []string{"example.org/stay"}
+	for name, forged := range map[string]client.Object{
+		"an immutable Secret":                  &corev1.Secret{ObjectMeta: *at.DeepCopy(), Immutable: &yes, StringData: bad},
+		"an immutable Secret with the labels":  &corev1.Secret{ObjectMeta: *labelled, Immutable: &yes, StringData: bad},
+		"an immutable Secret with a finalizer": &corev1.Secret{ObjectMeta: *kept, Immutable: &yes, StringData: bad},
+		"a Secret of another type":             &corev1.Secret{ObjectMeta: *at.DeepCopy(), Type: "example.org/other", StringData: bad},
+		"an immutable ConfigMap":               &corev1.ConfigMap{ObjectMeta: *at.DeepCopy(), Immutable: &yes, Data: map[string]string{"host": "evil"}},
+	} {
+		var good client.Object = &corev1.Secret{ObjectMeta: at}
+		if _, ok := forged.(*corev1.ConfigMap); ok {
+			good = &corev1.ConfigMap{ObjectMeta: at}
+		}
+		e.until(name+" takes the place of the values", func() (bool, string) {
+			err := e.Delete(context.Background(), good)
+			if client.IgnoreNotFound(err) == nil {
+				err = e.Create(context.Background(), forged)
+			}
+			return err == nil, fmt.Sprint(err)
+		})
+		e.until(name+" is replaced", func() (bool, string) {
+			secret, plain := &corev1.Secret{}, &corev1.ConfigMap{}
+			err := errors.Join(e.Get(context.Background(), client.ObjectKey{Namespace: foo, Name: at.Name}, secret), e.Get(context.Background(), client.ObjectKey{Namespace: foo, Name: at.Name}, plain))
+			return err == nil && secret.UID != forged.GetUID() && plain.UID != forged.GetUID() && secret.Type == corev1.SecretTypeOpaque &&
+				strings.Contains(string(secret.Data["values.yaml"]), "foo.example.org") && plain.Data["host"] == "foo.example.org", fmt.Sprint(err, secret.Immutable, secret.Type, plain.Data)
+		})
+	}
 }
 
 // TestAQuotaWithoutRoomForItself: what the API refuses is said, and ends when the quota changes.

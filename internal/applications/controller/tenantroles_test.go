@@ -76,6 +76,16 @@ func TestWhatTheGroupsOfTenantsMayDo(t *testing.T) {
 		{"bind what they do not have themselves", func(c client.Client, namespace string) error {
 			return c.Create(context.Background(), binding(namespace, "admin"), dry)
 		}},
+		{"create a Secret", func(c client.Client, namespace string) error { // it could be a state, or get a token of an account
+			return c.Create(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "try"}}, dry)
+		}},
+		{"change a Secret", func(c client.Client, namespace string) error {
+			o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: appv1.PlatformValues}}
+			return c.Patch(context.Background(), o, client.RawPatch("application/merge-patch+json", []byte(`{"immutable":true}`)), &client.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		}},
+		{"delete a Secret", func(c client.Client, namespace string) error {
+			return c.Delete(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: appv1.PlatformValues}}, &client.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+		}},
 		{"write a status", func(c client.Client, namespace string) error {
 			return c.Status().Patch(context.Background(), instance("Chalice", namespace, nil), client.RawPatch("application/merge-patch+json", []byte(`{"status":{"phase":"Ready"}}`)))
 		}},

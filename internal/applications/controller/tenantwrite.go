@@ -173,15 +173,7 @@ func (a *Applications) writePart(ctx context.Context, key Key, u *unstructured.U
 		live = metadataOf(live, u.GroupVersionKind())
 	}
 	write := engine.Write{Manifest: u, Ownership: tenancy{inside}, Live: live, Force: inside || live != nil}
-	written, err := a.engine.Write(ctx, a.cluster, write)
-	if apierrors.IsInvalid(err) && u.GroupVersionKind() == namespaces.RoleBindingKind {
-		// Somebody's binding of that name gives another role, and a binding's role cannot change.
-		if err := a.Client.Delete(ctx, u.DeepCopy()); client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("delete the binding %s, which gives another role: %w", u.GetName(), err)
-		}
-		write.Live = nil
-		written, err = a.engine.Write(ctx, a.cluster, write)
-	}
+	written, err := a.writeFixed(ctx, a.cluster, write, inside)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func RoleName(plural string) string { return "yuba:application:" + plural }
 func Role(d *appv1.ApplicationDefinition, kind *apiextensionsv1.CustomResourceDefinition) *rbacv1.ClusterRole {
 	plural := d.Spec.Application.Plural
 	labels := map[string]string{appv1.LabelDefinition: d.Name}
-	switch d.Spec.AggregateTo {
+	switch aggregateTo(d) {
 	case appv1.AggregateToNone:
 	case appv1.AggregateToAdmin:
 		labels[aggregateToAdmin], labels[aggregateToTenantAdmin] = "true", "true"
@@ -49,4 +49,13 @@ func Role(d *appv1.ApplicationDefinition, kind *apiextensionsv1.CustomResourceDe
 			{APIGroups: []string{contentGroup}, Resources: []string{plural + "/approve"}, Verbs: []string{"create"}},
 		},
 	}
+}
+
+// aggregateTo is the role that includes a kind. Tenants are namespaces with roles of their own, and who may
+// edit a namespace creates none otherwise.
+func aggregateTo(d *appv1.ApplicationDefinition) appv1.AggregateTo {
+	if b := d.Spec.Backend; d.Spec.AggregateTo == "" && b != nil && b.Type == appv1.BackendTenant {
+		return appv1.AggregateToAdmin
+	}
+	return d.Spec.AggregateTo
 }

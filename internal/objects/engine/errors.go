@@ -78,10 +78,20 @@ func (w *writing) explain(err error) error {
 	case !secret:
 		return err
 	case errors.As(err, &status):
-		return fmt.Errorf("the API does not accept%s (%s); %s", fields, status.Status().Reason, notShown)
+		is := status.Status()
+		return &hiddenError{metav1.Status{Status: is.Status, Reason: is.Reason, Code: is.Code,
+			Message: fmt.Sprintf("the API does not accept%s (%s); %s", fields, is.Reason, notShown)}}
 	}
 	return errors.New("the API returned an unexpected error; " + notShown)
 }
+
+// hiddenError is an answer of the API about a Secret: its reason, and not its message.
+type hiddenError struct{ status metav1.Status }
+
+func (e *hiddenError) Error() string { return e.status.Message }
+
+// Status implements apierrors.APIStatus.
+func (e *hiddenError) Status() metav1.Status { return e.status }
 
 // definite reports whether the API certainly did not carry out a write.
 func definite(err error) bool {

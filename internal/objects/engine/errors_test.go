@@ -5,6 +5,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -45,6 +46,26 @@ func TestErrorsShowNothingOfSecrets(t *testing.T) {
 				t.Errorf("of other kinds all is shown: %s", got)
 			}
 		})
+	}
+}
+
+// Callers decide by the reason of an error, of Secrets, too.
+func TestErrorsOfSecretsKeepTheirReasons(t *testing.T) {
+	secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "s"}}}
+	for want, err := range map[metav1.StatusReason]error{
+		metav1.StatusReasonInvalid:    apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "s", field.ErrorList{field.Invalid(field.NewPath("data"), "hunter2", "is no good")}),
+		metav1.StatusReasonBadRequest: apierrors.NewBadRequest("hunter2"),
+		metav1.StatusReasonForbidden:  apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "s", errors.New("exceeded quota")),
+		metav1.StatusReasonUnknown:    errors.New("unable to decode hunter2"),
+	} {
+		got := (&writing{Write: Write{Manifest: secret}, cluster: &Cluster{}}).explain(err)
+		if reason := apierrors.ReasonForError(got); reason != want {
+			t.Errorf("the reason is %q, want %q", reason, want)
+		}
+		var status apierrors.APIStatus
+		if errors.As(got, &status) && strings.Contains(fmt.Sprint(status.Status()), "hunter2") {
+			t.Errorf("the status has what the API quoted: %v", status.Status())
+		}
 	}
 }
 
