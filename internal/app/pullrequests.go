@@ -191,16 +191,16 @@ func (p *pullPlans) made(stack run.Stack, a *speculative.Answer) pullrequests.Pl
 			out.Error = "the plan was " + string(a.Outcome)
 		}
 		return out
-	case len(a.Changes) == 0:
+	case len(a.Changes)+len(a.Outputs) == 0:
 		return out
 	}
 	shown, err := p.shown(stack, a.Run)
 	if err != nil {
-		out.Text = "The plan is not shown: " + err.Error()
+		out.Text, out.Partial = "The plan is not shown: "+err.Error(), true
 		out.Counts = comment.Counts{Add: a.Counts.Add, Change: a.Counts.Change, Destroy: a.Counts.Destroy, Import: a.Counts.Import, Forget: a.Counts.Forget}
 		return out
 	}
-	out.Counts, out.Text = countsOf(shown), plan.Render(shown, plan.RenderOptions{})
+	out.Counts, out.Text, out.Partial = countsOf(shown), plan.Render(shown, plan.RenderOptions{}), shown.Omitted > 0
 	return out
 }
 
@@ -257,16 +257,20 @@ func (p *pullApprovals) approve(ctx context.Context, a pullrequests.Approval) er
 		return err
 	}
 	if obj.NeedsRecordedApprovals() {
-		for _, name := range a.By {
-			who := audit.Who{User: a.Forge + ":" + name, Groups: []string{a.Forge + ":members"}}
+		for _, one := range a.By {
+			who := audit.Who{User: a.Forge + ":" + one.Name, Groups: []string{a.Forge + ":members"}}
 			if _, err := p.engine.policies.Approve(ctx, a.Stack, who, a.Plan, obj.Status.Plan.Policy.Bound, a.Comment); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
+	names := make([]string, 0, len(a.By))
+	for _, one := range a.By {
+		names = append(names, one.Name)
+	}
 	change, _ := verbs.Approve(&obj, a.Plan, time.Now())
-	change, err := change.Decide(verbs.Decision{Plan: a.Plan, Verdict: verbs.Approved, By: a.Forge + ":" + strings.Join(a.By, ", "), At: time.Now(), Comment: a.Comment})
+	change, err := change.Decide(verbs.Decision{Plan: a.Plan, Verdict: verbs.Approved, By: a.Forge + ":" + strings.Join(names, ", "), At: time.Now(), Comment: a.Comment})
 	if err != nil {
 		return err
 	}

@@ -37,15 +37,21 @@ var cuts = []cut{
 
 // Render writes a report's comment.
 func Render(r Report, s Style) string {
+	text, _ := RenderWhole(r, s)
+	return text
+}
+
+// RenderWhole does what [Render] does, and reports whether the comment leaves nothing out.
+func RenderWhole(r Report, s Style) (text string, whole bool) {
 	s.Limit = max(s.Limit, smallest)
 	folded := groups(r.Stacks)
 	for i, c := range cuts {
 		w := writer{report: r, style: s, cut: c}
 		if text := w.comment(folded); len(text) <= s.Limit || i == len(cuts)-1 {
-			return text
+			return text, w.changes+w.messages+w.rows+w.names+w.consequences == 0 && len(text) <= s.Limit
 		}
 	}
-	return ""
+	return "", false
 }
 
 // writer writes a comment with one cut.

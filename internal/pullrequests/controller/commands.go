@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/yuba-dev/yuba/internal/pullrequests/command"
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
@@ -76,7 +77,7 @@ func (r *Reconciler) command(ctx context.Context, l *link, p *pull, c forge.Comm
 		if right < cmd.Verb.Right() {
 			answer = fmt.Sprintf("`/yuba %s` needs the right to %s in this repository.", cmd.Verb, cmd.Verb.Right())
 		} else {
-			answer, ok = p.command(c.Author, cmd)
+			answer, ok = p.command(c.Author, c.Created, cmd)
 		}
 		if answer != "" {
 			answers = append(answers, answer)
@@ -97,7 +98,7 @@ func (r *Reconciler) command(ctx context.Context, l *link, p *pull, c forge.Comm
 }
 
 // command does one command of somebody who may use it. The answer is Markdown without foreign text.
-func (p *pull) command(by forge.User, c command.Command) (answer string, ok bool) {
+func (p *pull) command(by forge.User, at time.Time, c command.Command) (answer string, ok bool) {
 	switch c.Verb {
 	case command.Help:
 		return command.HelpText(), true
@@ -109,7 +110,7 @@ func (p *pull) command(by forge.User, c command.Command) (answer string, ok bool
 		}
 		return p.planNow(command.Command{})
 	case command.Approve:
-		return p.approve(by, c)
+		return p.approve(by, at, c)
 	}
 	return fmt.Sprintf("`/yuba %s` is not allowed here: plans are applied after the merge. Use the command `yuba %s` on the server.", c.Verb, c.Verb), false
 }
@@ -135,6 +136,7 @@ func (p *pull) planNow(c command.Command) (string, bool) {
 	for _, s := range p.Stacks {
 		wanted := len(c.Stacks) == 0 || slices.ContainsFunc(c.Stacks, s.is)
 		if wanted && s.State == comment.Failed && s.cancel == nil {
+			p.Approvals = nil
 			s.again()
 		}
 	}
@@ -142,10 +144,10 @@ func (p *pull) planNow(c command.Command) (string, bool) {
 }
 
 // approve takes the approval of the plans shown.
-func (p *pull) approve(by forge.User, c command.Command) (string, bool) {
+func (p *pull) approve(by forge.User, at time.Time, c command.Command) (string, bool) {
 	waiting, running := p.numbers()
 	switch {
-	case by.Name == p.Now.Author.Name:
+	case by.Is(p.Now.Author):
 		return "The author of a pull request cannot approve it.", false
 	case p.Head == "" || p.Head != p.Now.Head.Commit || !p.Found || waiting+running > 0:
 		return "The plans have not ended. Look at them first, and repeat the command.", false
@@ -153,10 +155,12 @@ func (p *pull) approve(by forge.User, c command.Command) (string, bool) {
 		return "The plans are of another commit. Look at them, and repeat the command.", false
 	case len(c.Stacks) > 0:
 		return "The approval is of all plans of the pull request: leave the names out.", false
+	case p.shown().IsZero():
+		return "No plan is shown completely here, so that none can be approved before the merge. Approve the plans on the server after it.", false
+	case !p.saw(at):
+		return "The plans were shown after you wrote this. Look at them, and repeat the command.", false
 	}
-	if !slices.Contains(p.Approvers, by.Name) {
-		p.Approvers = append(p.Approvers, by.Name)
-	}
+	p.Approvals = append(slices.DeleteFunc(p.Approvals, func(a approval) bool { return a.Who.Is(by) }), approval{by, at})
 	return "", true
 }
 

@@ -72,24 +72,17 @@ func (r *Reconciler) review(ctx context.Context, l *link, p *pull) (decide.Revie
 		if err != nil {
 			return decide.Review{}, err
 		}
-		opinions = append(opinions, decide.Opinion{Review: one, Right: right})
+		opinions = append(opinions, decide.Opinion{Review: one, Right: right, Saw: p.saw(one.At)})
 	}
-	review := decide.Judge(p.Now.Author.Name, p.Head, opinions)
-	for _, name := range p.Approvers {
-		if !contains(review.Approvers, name) {
-			review.Approvers = append(review.Approvers, name)
-		}
-	}
-	return review, nil
+	return p.judge(opinions), nil
 }
 
-func contains(list []string, name string) bool {
-	for _, one := range list {
-		if strings.EqualFold(one, name) {
-			return true
-		}
+// judge judges opinions of the forge, and approvals by commands.
+func (p *pull) judge(opinions []decide.Opinion) decide.Review {
+	for _, a := range p.Approvals { // the right was asked for when the command came
+		opinions = append(opinions, decide.Opinion{Review: forge.Review{Who: a.Who, Verdict: forge.Approved, Commit: p.Head, At: a.At}, Right: forge.Write, Saw: p.saw(a.At)})
 	}
-	return false
+	return decide.Judge(p.Now.Author, p.Head, opinions)
 }
 
 // follow looks at one stack of a merged pull request, and approves its plan if the review does.
@@ -108,7 +101,7 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 	}
 	pending := t.Status.Plan.Pending
 	fate, why := decide.AfterMerge(decide.Merged{Allowed: o.Spec.Merge.ApproveReviewed, Review: decide.Review{Approvers: p.Merged.Approvers, Objections: p.Merged.Objections},
-		Shown: s.Digest, Commit: p.Merged.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
+		Shown: s.approvable(), Commit: p.Merged.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
 		Pending: pending, Changes: t.Status.Plan.ChangesDigest, Approved: t.Status.Plan.Approved || pending != "" && t.Spec.ApprovePlan == pending,
 		After: t.Status.LastPlanAt != nil && t.Status.LastPlanAt.After(p.Merged.At)})
 	if fate == decide.Approve {

@@ -70,8 +70,10 @@ type Plan struct {
 	Problems []comment.Problem
 	Needs    []string
 	// Digest identifies the changes. Text shows them, without sensitive values.
-	Digest   string
-	Text     string
+	Digest string
+	Text   string
+	// Partial says that Text leaves something out.
+	Partial  bool
 	Counts   comment.Counts
 	Outputs  int
 	Verdicts []comment.Verdict
@@ -84,7 +86,7 @@ type Approval struct {
 	Plan string
 	// Forge is the kind of forge, By are the members who approved.
 	Forge string
-	By    []string
+	By    []forge.User
 	// Comment says where.
 	Comment string
 }

@@ -108,6 +108,7 @@ func (p *pull) replan(names []string) (unknown []string) {
 			s.cancel = nil
 		}
 		if s.State != comment.Held && (s.Fate != comment.Deleted || s.Manifest != nil) {
+			p.Approvals = nil
 			s.again()
 		}
 	}

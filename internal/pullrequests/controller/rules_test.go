@@ -7,12 +7,14 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/pullrequests/command"
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
+	"github.com/yuba-dev/yuba/internal/pullrequests/decide"
 	"github.com/yuba-dev/yuba/internal/pullrequests/discover"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 )
@@ -93,11 +95,18 @@ func TestReaching(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	const head, other = "aaaaaaaaaaaa", "bbbbbbbbbbbb"
-	alice, author := forge.User{Name: "alice"}, forge.User{Name: "author"}
+	alice, author := forge.User{ID: "1", Name: "alice"}, forge.User{ID: "2", Name: "author"}
+	seen := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	planned := func() *pull {
 		return &pull{Now: forge.PullRequest{Author: author, Head: forge.End{Commit: head}}, Head: head, Found: true, Shown: head,
-			Stacks: []*stack{{Name: "prod/a", State: comment.Planned, Digest: "d"}, {Name: "prod/b", State: comment.Failed}}}
+			Stacks: []*stack{{Name: "prod/a", State: comment.Planned, Digest: "d", Shown: seen}, {Name: "prod/b", State: comment.Failed}}}
 	}
+	hidden := planned()
+	hidden.Stacks[0].Shown = time.Time{}
+	later := planned()
+	later.Stacks[0].Shown = seen.Add(time.Second)
+	approved := planned()
+	approved.Approvals = []approval{{alice, seen.Add(time.Second)}}
 	fork := func(shown string) *pull {
 		return &pull{Now: forge.PullRequest{Author: author, Fork: true, Head: forge.End{Commit: head}}, Shown: shown}
 	}
@@ -114,19 +123,68 @@ func TestCommands(t *testing.T) {
 		"plan a commit that nobody has seen": {fork(other), alice, command.Command{Verb: command.Plan}, false, func(p *pull) bool { return p.Allowed == "" }},
 		"replan everything":                  {planned(), alice, command.Command{Verb: command.Replan}, true, func(p *pull) bool { return p.Head == "" && len(p.Stacks) == 0 }},
 		"replan one":                         {planned(), alice, command.Command{Verb: command.Replan, Stacks: []string{"a"}}, true, func(p *pull) bool { return p.Stacks[0].State == comment.Waiting && p.Stacks[0].Digest == "" }},
-		"approve":                            {planned(), alice, command.Command{Verb: command.Approve}, true, func(p *pull) bool { return len(p.Approvers) == 1 }},
-		"the author approves":                {planned(), author, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvers) == 0 }},
-		"approve another commit":             {planned(), alice, command.Command{Verb: command.Approve, Commit: other}, false, func(p *pull) bool { return len(p.Approvers) == 0 }},
-		"approve what is not planned":        {fork(head), alice, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvers) == 0 }},
+		"approve":                            {planned(), alice, command.Command{Verb: command.Approve}, true, func(p *pull) bool { return len(p.Approvals) == 1 && p.Approvals[0].Who.ID == "1" }},
+		"approve what is not shown":          {hidden, alice, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"approve what was shown since":       {later, alice, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"a new plan ends approvals":          {approved, alice, command.Command{Verb: command.Replan, Stacks: []string{"a"}}, true, func(p *pull) bool { return len(p.Approvals) == 0 && p.shown().IsZero() }},
+		"the author approves":                {planned(), author, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"approve another commit":             {planned(), alice, command.Command{Verb: command.Approve, Commit: other}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"approve what is not planned":        {fork(head), alice, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
 		"apply":                              {planned(), alice, command.Command{Verb: command.Apply}, false, func(p *pull) bool { return p.Stacks[0].State == comment.Planned }},
 		"help":                               {planned(), alice, command.Command{Verb: command.Help}, true, func(*pull) bool { return true }},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			answer, ok := c.p.command(c.by, c.c)
+			answer, ok := c.p.command(c.by, seen.Add(time.Second), c.c)
 			if ok != c.ok || !c.after(c.p) || !ok && answer == "" {
 				t.Errorf("%v %q: %+v", ok, answer, c.p)
 			}
 		})
+	}
+}
+
+// TestApprovalsAreOfWhatWasShown follows a pull request through plans, comments and opinions.
+func TestApprovalsAreOfWhatWasShown(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := func(minute int) time.Time { return start.Add(time.Duration(minute) * time.Minute) }
+	a, b, long, secret := &stack{Name: "p/a"}, &stack{Name: "p/b"}, &stack{Name: "p/long"}, &stack{Name: "p/secret"}
+	p := &pull{Now: forge.PullRequest{Author: forge.User{ID: "1", Name: "author"}}, Head: "head", Found: true, Stacks: []*stack{a, b, long, secret}}
+	alice := decide.Opinion{Review: forge.Review{Who: forge.User{ID: "2", Name: "alice"}, Verdict: forge.Approved, Commit: "head"}, Right: forge.Write}
+	counts := func(minute int) bool {
+		alice.Saw = p.saw(at(minute))
+		return p.judge([]decide.Opinion{alice}).Counts()
+	}
+	a.finish(Plan{Digest: "a1", Text: "+ a"}, nil)
+	p.seen(true, at(10))
+	b.finish(Plan{Digest: "b1", Text: "+ b"}, nil)
+	long.finish(Plan{Digest: "l1", Text: strings.Repeat("+ c\n", maxPlan)}, nil)
+	secret.finish(Plan{Digest: "s1", Text: "The plan is not shown: it failed", Partial: true}, nil)
+	if b.approvable() != "" {
+		t.Error("a plan that no comment has can be approved")
+	}
+	p.seen(true, at(20))
+	if counts(15) || counts(20) || p.saw(time.Time{}) || !counts(21) {
+		t.Error("an approval counts before all plans are shown, or not after it")
+	}
+	if a.approvable() != "a1" || b.approvable() != "b1" || long.approvable() != "" || secret.approvable() != "" {
+		t.Errorf("what can be approved is %q, %q, %q, %q", a.approvable(), b.approvable(), long.approvable(), secret.approvable())
+	}
+	// The same commit has another plan: approvals of the former one end.
+	p.Approvals = []approval{{forge.User{ID: "3", Name: "bob"}, at(22)}}
+	if !p.judge(nil).Counts() {
+		t.Error("an approval by a command does not count")
+	}
+	p.replan([]string{"a"})
+	a.finish(Plan{Digest: "a2", Text: "- everything"}, nil)
+	if a.approvable() != "" {
+		t.Error("a plan that no comment has can be approved")
+	}
+	p.seen(true, at(30))
+	if counts(21) || p.judge(nil).Counts() || !counts(31) || a.approvable() != "a2" {
+		t.Error("an approval of the former plan counts")
+	}
+	// The comment does not fit any more.
+	if p.seen(false, at(40)); a.approvable()+b.approvable() != "" || counts(50) {
+		t.Error("what a comment leaves out can be approved")
 	}
 }
 

@@ -82,21 +82,26 @@ func TestNothingOfAForkIsPlannedUnasked(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	opinion := func(who string, right forge.Right, v forge.Verdict, commit string) Opinion {
-		return Opinion{forge.Review{Who: forge.User{Name: who}, Verdict: v, Commit: commit}, right}
+		return Opinion{forge.Review{Who: forge.User{ID: who, Name: who}, Verdict: v, Commit: commit}, right, true}
 	}
-	got := Judge("author", "head", []Opinion{
+	renamed := opinion("author", forge.Write, forge.Approved, "head")
+	renamed.Who.Name = "somebody-else"
+	early, untold := opinion("early", forge.Write, forge.Approved, "head"), opinion("early-and-untold", forge.Write, forge.Approved, "")
+	early.Saw, untold.Saw = false, false
+	got := Judge(forge.User{ID: "author", Name: "author"}, "head", []Opinion{
 		opinion("author", forge.Admin, forge.Approved, "head"), opinion("reader", forge.Read, forge.Approved, "head"), opinion("old", forge.Write, forge.Approved, "before"),
 		opinion("alice", forge.Write, forge.Approved, "head"), opinion("untold", forge.Admin, forge.Approved, ""), opinion("bob", forge.Write, forge.Rejected, "before"),
-		opinion("guest", forge.Read, forge.Rejected, "head"),
+		opinion("guest", forge.Read, forge.Rejected, "head"), renamed, opinion("alice", forge.Write, forge.Approved, "head"),
+		early, untold,
 	})
-	if diff := cmp.Diff(Review{Approvers: []string{"alice", "untold"}, Objections: []string{"bob"}}, got); diff != "" {
+	if diff := cmp.Diff(Review{Approvers: []forge.User{{ID: "alice", Name: "alice"}, {ID: "untold", Name: "untold"}}, Objections: []string{"bob"}}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestAfterMerge(t *testing.T) {
 	const commit = "cccccccc"
-	reviewed := Review{Approvers: []string{"alice"}}
+	reviewed := Review{Approvers: []forge.User{{ID: "1", Name: "alice"}}}
 	merged := func(change func(*Merged)) Merged {
 		m := Merged{Allowed: true, Review: reviewed, Shown: "d1", Commit: commit, Planned: "main@sha1:" + commit, Applied: "main@sha1:before", Pending: "plan-1", Changes: "d1"}
 		change(&m)
