@@ -110,6 +110,8 @@ type stack struct {
 	Fields    []comment.Field `json:",omitempty"`
 	Manifest  []byte          `json:",omitempty"`
 	Elsewhere bool            `json:",omitempty"`
+	// Files identifies the files that it reads in the head; empty if they are elsewhere.
+	Files string `json:",omitempty"`
 
 	cancel func()
 }
@@ -321,7 +323,7 @@ func (s *stack) approvable() string {
 
 // again forgets the plan, so that it is made again.
 func (s *stack) again() {
-	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, State: comment.Waiting}
+	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, State: comment.Waiting}
 }
 
 func (p *pull) encode() ([]byte, error) { return json.Marshal(p) }

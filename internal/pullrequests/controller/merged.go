@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
 	"github.com/yuba-dev/yuba/internal/pullrequests/decide"
+	"github.com/yuba-dev/yuba/internal/pullrequests/discover"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 )
 
@@ -100,10 +101,14 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 		return "", fmt.Errorf("read the stack %s: %w", key, err)
 	}
 	pending := t.Status.Plan.Pending
+	same, err := r.same(ctx, l, p, s, &t)
+	if err != nil {
+		return "", err
+	}
 	fate, why := decide.AfterMerge(decide.Merged{Allowed: o.Spec.Merge.ApproveReviewed, Review: decide.Review{Approvers: p.Merged.Approvers, Objections: p.Merged.Objections},
 		Shown: s.approvable(), Commit: p.Merged.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
 		Pending: pending, Changes: t.Status.Plan.ChangesDigest, Approved: t.Status.Plan.Approved || pending != "" && t.Spec.ApprovePlan == pending,
-		After: t.Status.LastPlanAt != nil && t.Status.LastPlanAt.After(p.Merged.At)})
+		Same: same})
 	if fate == decide.Approve {
 		err := r.Approve(ctx, Approval{Stack: key, Plan: pending, Forge: string(l.forge.Kind()), By: p.Merged.Approvers, Comment: "pull request " + p.Now.URL})
 		if err != nil {
@@ -114,6 +119,20 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 	}
 	s.told(fate, why)
 	return fate, nil
+}
+
+// same reports whether the stack reads the same files in the merge commit as in the planned head. They are not known if
+// the GitRepository has another commit by now.
+func (r *Reconciler) same(ctx context.Context, l *link, p *pull, s *stack, t *infrav1.Terraform) (bool, error) {
+	plan, commit := t.Status.Plan, p.Merged.Commit
+	if s.Files == "" || commit == "" || plan.Pending == "" || plan.ChangesDigest != s.Digest || !strings.Contains(t.Status.LastPlannedRevision, commit) || !follows(t, l.source) {
+		return false, nil
+	}
+	base, err := r.Sources.Base(ctx, l.source)
+	if err != nil {
+		return false, fmt.Errorf("read the merge commit: %w", err)
+	}
+	return strings.Contains(base.Revision, commit) && discover.Sum(base.Tree, readBy(t)) == s.Files, nil
 }
 
 // told sets what is shown of a stack after the merge.

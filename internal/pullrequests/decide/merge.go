@@ -70,8 +70,9 @@ type Merged struct {
 	// approved already.
 	Pending, Changes string
 	Approved         bool
-	// After says that the pending plan is younger than the merge.
-	After bool
+	// Same says that the stack reads the same files in the merge commit as in the head that was planned: the digest of
+	// the changes has no provisioners, and not what computes values that are unknown until the apply.
+	Same bool
 }
 
 // Fate is what becomes of the plan of a merged pull request.
@@ -101,14 +102,16 @@ func AfterMerge(m Merged) (Fate, string) {
 		return Done, "applied"
 	case ofCommit && m.Pending == "":
 		return Done, "nothing to apply"
-	case m.Pending == "" || !ofCommit && !(m.After && m.Changes == m.Shown):
-		return Awaited, "waits for the plan of the merge commit"
+	case m.Pending == "" || !ofCommit:
+		return Awaited, "waits for the plan of the merge commit: plans of other commits need an approval of their own"
 	case m.Approved:
 		return Applying, "the plan " + m.Pending + " is approved"
 	case m.Shown == "":
 		return Differs, fmt.Sprintf("not all changes were shown before the merge: the plan %s waits for an approval", m.Pending)
 	case m.Changes != m.Shown:
 		return Differs, fmt.Sprintf("the plan %s of the merge commit changes something else than what was shown: it waits for an approval", m.Pending)
+	case !m.Same:
+		return Differs, fmt.Sprintf("the plan %s changes what was shown, but the stack's files are not those that were planned, or are not known: it waits for an approval", m.Pending)
 	case !m.Allowed:
 		return Unreviewed, fmt.Sprintf("the plan %s changes what was shown, and waits for an approval", m.Pending)
 	case len(m.Review.Objections) > 0:

@@ -71,6 +71,8 @@ type Decision struct {
 func Decide(p Pull) Decision {
 	now := p.Now
 	switch {
+	case now.State == forge.Merged && !p.Rules.fits(now.Base.Branch):
+		return Decision{Verb: End, Reason: "it was merged into the branch " + now.Base.Branch}
 	case now.State == forge.Merged:
 		return Decision{Verb: Merge, Reason: "it was merged"}
 	case now.State == forge.Closed:
