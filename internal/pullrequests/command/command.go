@@ -20,8 +20,6 @@ const (
 	Plan    Verb = "plan"
 	Replan  Verb = "replan"
 	Approve Verb = "approve"
-	Apply   Verb = "apply"
-	Unlock  Verb = "unlock"
 	Help    Verb = "help"
 )
 
@@ -30,23 +28,21 @@ type verb struct {
 	right forge.Right
 	// flags are those that the verb accepts. A "=" says that a value follows.
 	flags []string
-	// stacks says that names of stacks may follow, one that at least one must.
-	stacks, one bool
-	help        string
+	// stacks says that names of stacks may follow.
+	stacks bool
+	help   string
 }
 
 // verbs are in the order of help. Reading is enough for help only: plans run code of the pull request with credentials.
 var verbs = map[Verb]verb{
-	Plan:    {forge.Write, []string{"--impact"}, true, false, "plan stacks that have no plan of this commit; all that the pull request changes, unless some are named"},
-	Replan:  {forge.Write, []string{"--impact"}, true, false, "plan again, even if there is a plan"},
-	Approve: {forge.Write, []string{"--commit="}, true, false, "approve the plans shown"},
-	Apply:   {forge.Write, []string{"--commit="}, true, false, "apply the approved plans before the merge, where that is allowed"},
-	Unlock:  {forge.Admin, nil, true, true, "release the state's lock of stacks whose run is gone"},
-	Help:    {forge.Read, nil, false, false, "show this list"},
+	Plan:    {forge.Write, nil, true, "plan stacks that have no plan of this commit; all that the pull request changes, unless some are named"},
+	Replan:  {forge.Write, nil, true, "plan again, even if there is a plan"},
+	Approve: {forge.Write, []string{"--commit="}, false, "approve the plans shown"},
+	Help:    {forge.Read, nil, false, "show this list"},
 }
 
 // Verbs returns all verbs, in the order of help.
-func Verbs() []Verb { return []Verb{Plan, Replan, Approve, Apply, Unlock, Help} }
+func Verbs() []Verb { return []Verb{Plan, Replan, Approve, Help} }
 
 // Right is what somebody needs in the repository to use a verb.
 func (v Verb) Right() forge.Right {
@@ -61,8 +57,6 @@ type Command struct {
 	Verb Verb
 	// Stacks are names, with or without a namespace; empty means all.
 	Stacks []string
-	// Impact asks for the plans of stacks behind.
-	Impact bool
 	// Commit is the head that the author means, at least seven digits of it; empty means the present one.
 	Commit string
 }
@@ -165,11 +159,7 @@ func parse(words []string) (Command, *Problem) {
 		word := words[i]
 		if strings.HasPrefix(word, "-") {
 			flag, value, inline := strings.Cut(word, "=")
-			switch {
-			case flag == "--impact" && !inline && slices.Contains(known.flags, "--impact"):
-				c.Impact = true
-				continue
-			case flag == "--commit" && slices.Contains(known.flags, "--commit="):
+			if flag == "--commit" && slices.Contains(known.flags, "--commit=") {
 				if !inline && i+1 < len(words) {
 					i++
 					value = words[i]
@@ -193,9 +183,6 @@ func parse(words []string) (Command, *Problem) {
 			return c, &Problem{printable(word), "a command names at most " + strconv.Itoa(maxStacks) + " stacks"}
 		}
 		c.Stacks = append(c.Stacks, word)
-	}
-	if known.one && len(c.Stacks) == 0 {
-		return c, &Problem{string(c.Verb), "name the stacks"}
 	}
 	return c, nil
 }
@@ -221,10 +208,7 @@ func HelpText() string {
 		for _, flag := range known.flags {
 			usage += " [" + strings.Replace(flag, "=", " COMMIT", 1) + "]"
 		}
-		switch {
-		case known.one:
-			usage += " STACK …"
-		case known.stacks:
+		if known.stacks {
 			usage += " [STACK …]"
 		}
 		out.WriteString("| `" + usage + "` | " + known.right.String() + " | " + known.help + " |\n")

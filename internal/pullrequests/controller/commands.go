@@ -112,7 +112,7 @@ func (p *pull) command(by forge.User, at time.Time, c command.Command) (answer s
 	case command.Approve:
 		return p.approve(by, at, c)
 	}
-	return fmt.Sprintf("`/yuba %s` is not allowed here: plans are applied after the merge. Use the command `yuba %s` on the server.", c.Verb, c.Verb), false
+	return fmt.Sprintf("`/yuba %s` cannot be used here: `/yuba help` lists the commands.", c.Verb), false
 }
 
 // planNow plans what has no plan. It allows the head of a fork that the comment shows: what was

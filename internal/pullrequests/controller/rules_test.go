@@ -130,7 +130,7 @@ func TestCommands(t *testing.T) {
 		"the author approves":                {planned(), author, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
 		"approve another commit":             {planned(), alice, command.Command{Verb: command.Approve, Commit: other}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
 		"approve what is not planned":        {fork(head), alice, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
-		"apply":                              {planned(), alice, command.Command{Verb: command.Apply}, false, func(p *pull) bool { return p.Stacks[0].State == comment.Planned }},
+		"a verb that is not known":           {planned(), alice, command.Command{Verb: "apply"}, false, func(p *pull) bool { return p.Stacks[0].State == comment.Planned }},
 		"help":                               {planned(), alice, command.Command{Verb: command.Help}, true, func(*pull) bool { return true }},
 	} {
 		t.Run(sentence, func(t *testing.T) {
