@@ -110,6 +110,8 @@ func TestCommands(t *testing.T) {
 	fork := func(shown string) *pull {
 		return &pull{Now: forge.PullRequest{Author: author, Fork: true, Head: forge.End{Commit: head}}, Shown: shown}
 	}
+	allowed := fork(head)
+	allowed.Allowed = head
 	for sentence, c := range map[string]struct {
 		p     *pull
 		by    forge.User
@@ -117,21 +119,29 @@ func TestCommands(t *testing.T) {
 		ok    bool
 		after func(*pull) bool
 	}{
-		"plan what failed":                   {planned(), alice, command.Command{Verb: command.Plan}, true, func(p *pull) bool { return p.Stacks[1].State == comment.Waiting && p.Stacks[0].Digest == "d" }},
-		"plan a stack that is not changed":   {planned(), alice, command.Command{Verb: command.Plan, Stacks: []string{"c"}}, false, func(p *pull) bool { return p.Stacks[1].State == comment.Failed }},
-		"plan the shown commit of a fork":    {fork(head), alice, command.Command{Verb: command.Plan}, true, func(p *pull) bool { return p.Allowed == head }},
-		"plan a commit that nobody has seen": {fork(other), alice, command.Command{Verb: command.Plan}, false, func(p *pull) bool { return p.Allowed == "" }},
-		"replan everything":                  {planned(), alice, command.Command{Verb: command.Replan}, true, func(p *pull) bool { return p.Head == "" && len(p.Stacks) == 0 }},
-		"replan one":                         {planned(), alice, command.Command{Verb: command.Replan, Stacks: []string{"a"}}, true, func(p *pull) bool { return p.Stacks[0].State == comment.Waiting && p.Stacks[0].Digest == "" }},
-		"approve":                            {planned(), alice, command.Command{Verb: command.Approve}, true, func(p *pull) bool { return len(p.Approvals) == 1 && p.Approvals[0].Who.ID == "1" }},
-		"approve what is not shown":          {hidden, alice, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
-		"approve what was shown since":       {later, alice, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
-		"a new plan ends approvals":          {approved, alice, command.Command{Verb: command.Replan, Stacks: []string{"a"}}, true, func(p *pull) bool { return len(p.Approvals) == 0 && p.shown().IsZero() }},
-		"the author approves":                {planned(), author, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
-		"approve another commit":             {planned(), alice, command.Command{Verb: command.Approve, Commit: other}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
-		"approve what is not planned":        {fork(head), alice, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
-		"a verb that is not known":           {planned(), alice, command.Command{Verb: "apply"}, false, func(p *pull) bool { return p.Stacks[0].State == comment.Planned }},
-		"help":                               {planned(), alice, command.Command{Verb: command.Help}, true, func(*pull) bool { return true }},
+		"plan what failed":                     {planned(), alice, command.Command{Verb: command.Plan}, true, func(p *pull) bool { return p.Stacks[1].State == comment.Waiting && p.Stacks[0].Digest == "d" }},
+		"plan a stack that is not changed":     {planned(), alice, command.Command{Verb: command.Plan, Stacks: []string{"c"}}, false, func(p *pull) bool { return p.Stacks[1].State == comment.Failed }},
+		"plan a fork without its commit":       {fork(head), alice, command.Command{Verb: command.Plan}, false, func(p *pull) bool { return p.Allowed == "" }},
+		"plan the named commit of a fork":      {fork(other), alice, command.Command{Verb: command.Plan, Commit: head}, true, func(p *pull) bool { return p.Allowed == head }},
+		"plan a fork that was pushed to since": {fork(head), alice, command.Command{Verb: command.Plan, Commit: other}, false, func(p *pull) bool { return p.Allowed == "" }},
+		"plan a fork by a short commit":        {fork(head), alice, command.Command{Verb: command.Plan, Commit: head[:7]}, false, func(p *pull) bool { return p.Allowed == "" }},
+		"plan an allowed fork":                 {allowed, alice, command.Command{Verb: command.Plan}, true, func(p *pull) bool { return p.Allowed == head }},
+		"plan another commit":                  {planned(), alice, command.Command{Verb: command.Plan, Commit: other}, false, func(p *pull) bool { return p.Stacks[1].State == comment.Failed }},
+		"replan a fork without its commit":     {fork(head), alice, command.Command{Verb: command.Replan}, false, func(p *pull) bool { return p.Allowed == "" }},
+		"replan the named commit of a fork":    {fork(head), alice, command.Command{Verb: command.Replan, Commit: head}, true, func(p *pull) bool { return p.Allowed == head }},
+		"approve without a commit":             {planned(), alice, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"approve a short commit":               {planned(), alice, command.Command{Verb: command.Approve, Commit: head[:7]}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"replan everything":                    {planned(), alice, command.Command{Verb: command.Replan}, true, func(p *pull) bool { return p.Head == "" && len(p.Stacks) == 0 }},
+		"replan one":                           {planned(), alice, command.Command{Verb: command.Replan, Stacks: []string{"a"}}, true, func(p *pull) bool { return p.Stacks[0].State == comment.Waiting && p.Stacks[0].Digest == "" }},
+		"approve":                              {planned(), alice, command.Command{Verb: command.Approve, Commit: head}, true, func(p *pull) bool { return len(p.Approvals) == 1 && p.Approvals[0].Who.ID == "1" }},
+		"approve what is not shown":            {hidden, alice, command.Command{Verb: command.Approve, Commit: head}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"approve what was shown since":         {later, alice, command.Command{Verb: command.Approve, Commit: head}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"a new plan ends approvals":            {approved, alice, command.Command{Verb: command.Replan, Stacks: []string{"a"}}, true, func(p *pull) bool { return len(p.Approvals) == 0 && p.shown().IsZero() }},
+		"the author approves":                  {planned(), author, command.Command{Verb: command.Approve, Commit: head}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"approve another commit":               {planned(), alice, command.Command{Verb: command.Approve, Commit: other}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"approve what is not planned":          {fork(head), alice, command.Command{Verb: command.Approve, Commit: head}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"a verb that is not known":             {planned(), alice, command.Command{Verb: "apply"}, false, func(p *pull) bool { return p.Stacks[0].State == comment.Planned }},
+		"help":                                 {planned(), alice, command.Command{Verb: command.Help}, true, func(*pull) bool { return true }},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			answer, ok := c.p.command(c.by, seen.Add(time.Second), c.c)
@@ -139,6 +149,53 @@ func TestCommands(t *testing.T) {
 				t.Errorf("%v %q: %+v", ok, answer, c.p)
 			}
 		})
+	}
+}
+
+// nobody is a forge whose use fails the test.
+type nobody struct{ forge.Forge }
+
+func TestEditedCommentsDoNothing(t *testing.T) {
+	written := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	c := forge.Comment{ID: "1", Author: forge.User{ID: "1", Name: "alice"}, Created: written, Updated: written.Add(time.Second)}
+	p := &pull{Now: forge.PullRequest{Fork: true, Head: forge.End{Commit: "aaaaaaaaaaaa"}}}
+	answers, err := (&Reconciler{}).command(t.Context(), &link{forge: nobody{}}, p, c, []command.Command{{Verb: command.Plan, Commit: "aaaaaaaaaaaa"}}, nil)
+	if err != nil || len(answers) != 1 || !strings.Contains(answers[0], "edited") || p.Allowed != "" {
+		t.Errorf("%q, %v: %+v", answers, err, p)
+	}
+	if c.Updated = written.Add(20 * time.Millisecond); edited(c) {
+		t.Error("a comment whose two times differ a little is an edited one")
+	}
+	if c.Updated = (time.Time{}); edited(c) {
+		t.Error("a comment of a forge that does not tell the second time is an edited one")
+	}
+}
+
+func TestTheCommentOffersTheApproval(t *testing.T) {
+	const head = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	o := &yubav1.PullRequestPlanner{}
+	o.Spec.Merge.ApproveReviewed = true
+	p := &pull{Now: forge.PullRequest{Head: forge.End{Commit: head}}, Head: head, Found: true, Stacks: []*stack{{Name: "prod/a", State: comment.Planned, Digest: "d", Text: "+ a"}, {Name: "prod/b", State: comment.Running}}}
+	offers := func() bool {
+		text := comment.Render(report(o, &memory{}, p), comment.Style{Limit: 65536, Details: true, Hidden: true})
+		return strings.Contains(text, "`/yuba approve --commit "+head+"`")
+	}
+	if offers() {
+		t.Error("it offers to approve before all plans have ended")
+	}
+	if p.Stacks[1].State = comment.Planned; !offers() {
+		t.Error("it does not offer to approve")
+	}
+	if p.Stacks[0].Text = strings.Repeat("+ a\n", 30_000); offers() {
+		t.Error("it offers to approve what it does not show")
+	}
+	p.Stacks[0].Text, p.Stacks[0].Partial = "+ a", true
+	if offers() {
+		t.Error("it offers to approve what is not shown")
+	}
+	p.Stacks[0].Partial, o.Spec.Merge.ApproveReviewed = false, false
+	if offers() {
+		t.Error("it offers to approve where reviews do not approve")
 	}
 }
 

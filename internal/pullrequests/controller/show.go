@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -28,6 +29,9 @@ func report(o *yubav1.PullRequestPlanner, m *memory, p *pull) comment.Report {
 		out.Stacks = append(out.Stacks, comment.Stack{Name: s.Name, State: s.State, Fate: s.Fate, Reason: s.Reason, Counts: s.Counts, Outputs: s.Outputs,
 			Changes: s.Text, Fields: s.Fields, Verdicts: s.Verdicts, Problems: s.Problems})
 	}
+	waiting, running := p.numbers()
+	out.Approve = o.Spec.Merge.ApproveReviewed && p.Merged == nil && p.Found && p.Head == p.Now.Head.Commit && waiting+running == 0 &&
+		slices.ContainsFunc(p.Stacks, func(s *stack) bool { return s.State == comment.Planned && s.Digest != "" && !s.Partial })
 	return out
 }
 
