@@ -247,7 +247,7 @@ type pullApprovals struct {
 }
 
 // approve implements [pullrequests.Reconciler.Approve]. Where policies ask for approvals, each reviewer's is recorded,
-// as the user FORGE:NAME of the group FORGE:members.
+// as the user HOST/OWNER/NAME:ID of the group HOST/OWNER/NAME:members.
 func (p *pullApprovals) approve(ctx context.Context, a pullrequests.Approval) error {
 	var obj infrav1.Terraform
 	if err := p.direct.Get(ctx, a.Stack, &obj); err != nil {
@@ -258,8 +258,7 @@ func (p *pullApprovals) approve(ctx context.Context, a pullrequests.Approval) er
 	}
 	if obj.NeedsRecordedApprovals() {
 		for _, one := range a.By {
-			who := audit.Who{User: a.Forge + ":" + one.Name, Groups: []string{a.Forge + ":members"}}
-			if _, err := p.engine.policies.Approve(ctx, a.Stack, who, a.Plan, obj.Status.Plan.Policy.Bound, a.Comment); err != nil {
+			if _, err := p.engine.policies.Approve(ctx, a.Stack, reviewer(a.Repository, one), a.Plan, obj.Status.Plan.Policy.Bound, a.Comment+", by "+one.Name); err != nil {
 				return err
 			}
 		}
@@ -267,10 +266,10 @@ func (p *pullApprovals) approve(ctx context.Context, a pullrequests.Approval) er
 	}
 	names := make([]string, 0, len(a.By))
 	for _, one := range a.By {
-		names = append(names, one.Name)
+		names = append(names, one.ID+" ("+one.Name+")")
 	}
 	change, _ := verbs.Approve(&obj, a.Plan, time.Now())
-	change, err := change.Decide(verbs.Decision{Plan: a.Plan, Verdict: verbs.Approved, By: a.Forge + ":" + strings.Join(names, ", "), At: time.Now(), Comment: a.Comment})
+	change, err := change.Decide(verbs.Decision{Plan: a.Plan, Verdict: verbs.Approved, By: a.Repository + ": " + strings.Join(names, ", "), At: time.Now(), Comment: a.Comment})
 	if err != nil {
 		return err
 	}
@@ -279,6 +278,11 @@ func (p *pullApprovals) approve(ctx context.Context, a pullrequests.Approval) er
 		return err
 	}
 	return p.direct.Patch(ctx, &obj, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(approval.Manager))
+}
+
+// reviewer is a member of a repository as a user. Names can be given to others, and every forge has its own.
+func reviewer(repository string, u forge.User) audit.Who {
+	return audit.Who{User: repository + ":" + u.ID, Groups: []string{repository + ":members"}}
 }
 
 // pullRecords keeps records of pull requests in the blob store.

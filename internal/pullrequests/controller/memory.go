@@ -56,7 +56,9 @@ type pullKey struct {
 // pull is what is known of a pull request. Its exported fields are stored.
 type pull struct {
 	Source string
-	Now    forge.PullRequest
+	// Of is the identity of the repository that said all of this.
+	Of  string
+	Now forge.PullRequest
 	// Head is the commit that the stacks are of. Found is true once they are known.
 	Head  string
 	Found bool

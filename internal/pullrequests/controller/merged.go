@@ -109,8 +109,12 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 		Shown: s.approvable(), Commit: p.Merged.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
 		Pending: pending, Changes: t.Status.Plan.ChangesDigest, Approved: t.Status.Plan.Approved || pending != "" && t.Spec.ApprovePlan == pending,
 		Same: same})
+	by := accounts(p.Merged.Approvers)
+	if fate == decide.Approve && (p.Of == "" || len(by) == 0) {
+		fate, why = decide.Unreviewed, "the plan "+pending+" waits for an approval: the forge does not identify who approved the pull request"
+	}
 	if fate == decide.Approve {
-		err := r.Approve(ctx, Approval{Stack: key, Plan: pending, Forge: string(l.forge.Kind()), By: p.Merged.Approvers, Comment: "pull request " + p.Now.URL})
+		err := r.Approve(ctx, Approval{Stack: key, Plan: pending, Repository: p.Of, By: by, Comment: "pull request " + p.Now.URL})
 		if err != nil {
 			s.State, s.Reason = comment.Held, "the plan "+pending+" waits: "+err.Error()
 			return fate, nil //nolint:nilerr // people read it in the pull request, and the next pass tries again

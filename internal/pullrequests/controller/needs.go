@@ -84,9 +84,10 @@ type Approval struct {
 	Stack types.NamespacedName
 	// Plan is the id of the pending plan.
 	Plan string
-	// Forge is the kind of forge, By are the members who approved.
-	Forge string
-	By    []forge.User
+	// Repository names the repository for policies: HOST/OWNER/NAME. By are its members who approved, at least one, with
+	// their ids.
+	Repository string
+	By         []forge.User
 	// Comment says where.
 	Comment string
 }

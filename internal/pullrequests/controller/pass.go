@@ -19,6 +19,7 @@ import (
 // all the same.
 func (r *Reconciler) pass(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory) error {
 	problems := []error{r.connect(ctx, o, m)}
+	problems = append(problems, r.disown(ctx, m))
 	hooks, plans := m.news()
 	for _, e := range plans {
 		m.take(e)
@@ -47,6 +48,17 @@ func (r *Reconciler) pass(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 		}
 	}
 	m.remember()
+	return errors.Join(problems...)
+}
+
+// disown forgets what another repository, or another server, said. Its people must not approve here.
+func (r *Reconciler) disown(ctx context.Context, m *memory) error {
+	var problems []error
+	for _, p := range m.sorted() {
+		if l := m.links[p.Source]; l != nil && l.identity != p.Of {
+			problems = append(problems, r.erase(ctx, m, p))
+		}
+	}
 	return errors.Join(problems...)
 }
 

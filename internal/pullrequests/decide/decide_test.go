@@ -87,15 +87,17 @@ func TestJudge(t *testing.T) {
 	}
 	renamed := opinion("author", forge.Write, forge.Approved, "head")
 	renamed.Who.Name = "somebody-else"
+	alike := opinion("carol", forge.Write, forge.Rejected, "head")
+	alike.Who.Name = "author"
 	early, untold := opinion("early", forge.Write, forge.Approved, "head"), opinion("early-and-untold", forge.Write, forge.Approved, "")
 	early.Saw, untold.Saw = false, false
 	got := Judge(forge.User{ID: "author", Name: "author"}, "head", []Opinion{
 		opinion("author", forge.Admin, forge.Approved, "head"), opinion("reader", forge.Read, forge.Approved, "head"), opinion("old", forge.Write, forge.Approved, "before"),
 		opinion("alice", forge.Write, forge.Approved, "head"), opinion("untold", forge.Admin, forge.Approved, ""), opinion("bob", forge.Write, forge.Rejected, "before"),
 		opinion("guest", forge.Read, forge.Rejected, "head"), renamed, opinion("alice", forge.Write, forge.Approved, "head"),
-		early, untold,
+		early, untold, alike,
 	})
-	if diff := cmp.Diff(Review{Approvers: []forge.User{{ID: "alice", Name: "alice"}, {ID: "untold", Name: "untold"}}, Objections: []string{"bob"}}, got); diff != "" {
+	if diff := cmp.Diff(Review{Approvers: []forge.User{{ID: "alice", Name: "alice"}, {ID: "untold", Name: "untold"}}, Objections: []string{"bob", "author"}}, got); diff != "" {
 		t.Error(diff)
 	}
 }

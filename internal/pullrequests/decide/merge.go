@@ -36,10 +36,10 @@ type Opinion struct {
 func Judge(author forge.User, head string, opinions []Opinion) (r Review) {
 	for _, o := range opinions {
 		switch {
-		case o.Right < forge.Write || o.Who.Is(author):
-		case o.Verdict == forge.Rejected:
+		case o.Right < forge.Write:
+		case o.Verdict == forge.Rejected: // also of somebody whose name the author has taken
 			r.Objections = append(r.Objections, o.Who.Name)
-		case o.Verdict == forge.Approved && (o.Commit == "" || o.Commit == head) && o.Saw && !slices.ContainsFunc(r.Approvers, o.Who.Is):
+		case o.Verdict == forge.Approved && !o.Who.Is(author) && (o.Commit == "" || o.Commit == head) && o.Saw && !slices.ContainsFunc(r.Approvers, o.Who.Is):
 			r.Approvers = append(r.Approvers, o.Who)
 		}
 	}
