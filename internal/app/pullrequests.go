@@ -181,16 +181,16 @@ func (p *pullPlans) made(stack run.Stack, a *speculative.Answer) pullrequests.Pl
 			out.Error = "the plan was " + string(a.Outcome)
 		}
 		return out
-	case len(a.Changes) == 0:
+	case len(a.Changes)+len(a.Outputs) == 0:
 		return out
 	}
 	shown, err := p.shown(stack, a.Run)
 	if err != nil {
-		out.Text = "The plan is not shown: " + err.Error()
+		out.Text, out.Partial = "The plan is not shown: "+err.Error(), true
 		out.Counts = comment.Counts{Add: a.Counts.Add, Change: a.Counts.Change, Destroy: a.Counts.Destroy, Import: a.Counts.Import, Forget: a.Counts.Forget}
 		return out
 	}
-	out.Counts, out.Text = countsOf(shown), plan.Render(shown, plan.RenderOptions{})
+	out.Counts, out.Text, out.Partial = countsOf(shown), plan.Render(shown, plan.RenderOptions{}), shown.Omitted > 0
 	return out
 }
 
@@ -237,7 +237,7 @@ type pullApprovals struct {
 }
 
 // approve implements [pullrequests.Reconciler.Approve]. Where policies ask for approvals, each reviewer's is recorded,
-// as the user FORGE:NAME of the group FORGE:members.
+// as the user HOST/OWNER/NAME:ID of the group HOST/OWNER/NAME:members.
 func (p *pullApprovals) approve(ctx context.Context, a pullrequests.Approval) error {
 	var obj infrav1.Terraform
 	if err := p.direct.Get(ctx, a.Stack, &obj); err != nil {
@@ -247,16 +247,19 @@ func (p *pullApprovals) approve(ctx context.Context, a pullrequests.Approval) er
 		return err
 	}
 	if obj.NeedsRecordedApprovals() {
-		for _, name := range a.By {
-			who := audit.Who{User: a.Forge + ":" + name, Groups: []string{a.Forge + ":members"}}
-			if _, err := p.engine.policies.Approve(ctx, a.Stack, who, a.Plan, obj.Status.Plan.Policy.Bound, a.Comment); err != nil {
+		for _, one := range a.By {
+			if _, err := p.engine.policies.Approve(ctx, a.Stack, reviewer(a.Repository, one), a.Plan, obj.Status.Plan.Policy.Bound, a.Comment+", by "+one.Name); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
+	names := make([]string, 0, len(a.By))
+	for _, one := range a.By {
+		names = append(names, one.ID+" ("+one.Name+")")
+	}
 	change, _ := verbs.Approve(&obj, a.Plan, time.Now())
-	change, err := change.Decide(verbs.Decision{Plan: a.Plan, Verdict: verbs.Approved, By: a.Forge + ":" + strings.Join(a.By, ", "), At: time.Now(), Comment: a.Comment})
+	change, err := change.Decide(verbs.Decision{Plan: a.Plan, Verdict: verbs.Approved, By: a.Repository + ": " + strings.Join(names, ", "), At: time.Now(), Comment: a.Comment})
 	if err != nil {
 		return err
 	}
@@ -265,6 +268,11 @@ func (p *pullApprovals) approve(ctx context.Context, a pullrequests.Approval) er
 		return err
 	}
 	return p.direct.Patch(ctx, &obj, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(approval.Manager))
+}
+
+// reviewer is a member of a repository as a user. Names can be given to others, and every forge has its own.
+func reviewer(repository string, u forge.User) audit.Who {
+	return audit.Who{User: repository + ":" + u.ID, Groups: []string{repository + ":members"}}
 }
 
 // pullRecords keeps records of pull requests in the blob store.

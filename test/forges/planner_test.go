@@ -218,12 +218,15 @@ func life(t *testing.T, w *world) {
 	})
 
 	w.Review(t, n, forgetest.Bob, forge.Approved) // he may only read
-	w.Say(t, n, forgetest.Bob, "/yuba approve")
+	w.Say(t, n, forgetest.Bob, "/yuba approve --commit "+head)
 	w.eventually(t, "a reader's command is refused", func() bool {
 		texts = w.ours(t, n)
 		return len(texts) == 2 && strings.Contains(texts[1], "needs the right to write")
 	})
-	w.Say(t, n, giteatest.Root, "/yuba approve")
+	// Gitea's times have whole seconds: an approval in that of the comment may be from before.
+	seen := time.Now().Unix()
+	w.eventually(t, "a second has passed since the comment", func() bool { return time.Now().Unix() > seen })
+	w.Say(t, n, giteatest.Root, "/yuba approve --commit "+head)
 	w.eventually(t, "a member's command is read", func() bool { return w.reacted(t, n) })
 	commit := w.Merge(t, n)
 	w.eventually(t, "both stacks have applied the merge commit", func() bool {
@@ -263,13 +266,13 @@ func polled(t *testing.T, w *world) {
 	w.eventually(t, "the planner forgets it", func() bool { return w.y.pull(t, w.ns, n).Number == 0 })
 
 	fork := w.Create(t, forgetest.Pull{Branch: "fork", Title: "Fork", Author: forgetest.Mallory, Fork: true, Write: map[string]string{"stacks/c/main.tf": "resource \"terraform_data\" \"c\" { input = 7 }\n"}})
-	w.until(t, fork, "", yubav1.PullRequestHeld)
-	w.Say(t, fork, forgetest.Mallory, "/yuba plan")
+	p = w.until(t, fork, "", yubav1.PullRequestHeld)
+	w.Say(t, fork, forgetest.Mallory, "/yuba plan --commit "+p.Head)
 	w.eventually(t, "a stranger's command is refused", func() bool { return len(w.ours(t, fork)) == 2 })
 	if got := w.y.pull(t, w.ns, fork).State; got != yubav1.PullRequestHeld {
 		t.Errorf("it is %s", got)
 	}
-	w.Say(t, fork, forgetest.Alice, "/yuba plan")
+	w.Say(t, fork, forgetest.Alice, "/yuba plan --commit "+p.Head)
 	p = w.until(t, fork, "", yubav1.PullRequestPlanned)
 	if got := names(p); got != "c Planned" {
 		t.Errorf("planned are %s", got)

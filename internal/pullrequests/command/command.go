@@ -35,9 +35,9 @@ type verb struct {
 
 // verbs are in the order of help. Reading is enough for help only: plans run code of the pull request with credentials.
 var verbs = map[Verb]verb{
-	Plan:    {forge.Write, nil, true, "plan stacks that have no plan of this commit; all that the pull request changes, unless some are named"},
-	Replan:  {forge.Write, nil, true, "plan again, even if there is a plan"},
-	Approve: {forge.Write, []string{"--commit="}, false, "approve the plans shown"},
+	Plan:    {forge.Write, []string{"--commit="}, true, "plan stacks that have no plan of this commit; all that the pull request changes, unless some are named. For a fork, name the commit that you have looked at"},
+	Replan:  {forge.Write, []string{"--commit="}, true, "plan again, even if there is a plan"},
+	Approve: {forge.Write, []string{"--commit="}, false, "approve the plans shown, of this commit"},
 	Help:    {forge.Read, nil, false, "show this list"},
 }
 
@@ -57,7 +57,8 @@ type Command struct {
 	Verb Verb
 	// Stacks are names, with or without a namespace; empty means all.
 	Stacks []string
-	// Commit is the head that the author means, at least seven digits of it; empty means the present one.
+	// Commit is the head that the author means, empty if it is not named. Short ones do not identify it: everybody can make
+	// a commit with seven wanted digits.
 	Commit string
 }
 
@@ -76,7 +77,7 @@ const (
 
 var (
 	name   = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?/)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
-	sha    = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+	sha    = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 	opened = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})")
 )
 
@@ -165,7 +166,7 @@ func parse(words []string) (Command, *Problem) {
 					value = words[i]
 				}
 				if !sha.MatchString(value) {
-					return c, &Problem{printable(value), "a commit has 7 to 40 hexadecimal digits"}
+					return c, &Problem{printable(value), "a commit has 7 to 64 hexadecimal digits"}
 				}
 				c.Commit = value
 				continue
@@ -206,7 +207,11 @@ func HelpText() string {
 		known := verbs[v]
 		usage := "/yuba " + string(v)
 		for _, flag := range known.flags {
-			usage += " [" + strings.Replace(flag, "=", " COMMIT", 1) + "]"
+			flag = strings.Replace(flag, "=", " COMMIT", 1)
+			if v != Approve { // an approval without a commit is refused
+				flag = "[" + flag + "]"
+			}
+			usage += " " + flag
 		}
 		if known.stacks {
 			usage += " [STACK …]"

@@ -48,9 +48,10 @@ func TestParse(t *testing.T) {
 		"approving some plans":     {text: "/yuba approve net", problems: []Problem{{"net", "approve accepts no names"}}},
 		"a hostile verb":           {text: "/yuba `@team/all`<img>|\u202e", problems: []Problem{{"??team/all??img???", "it is not a command"}}},
 		"an option of git":         {text: "/yuba plan --upload-pack=evil", problems: []Problem{{"--upload-pack=evil", "plan does not have such a flag"}}},
-		"a flag of another":        {text: "/yuba plan --commit 1a2b3c4", problems: []Problem{{"--commit", "plan does not have such a flag"}}},
-		"no commit":                {text: "/yuba approve --commit", problems: []Problem{{"", "a commit has 7 to 40 hexadecimal digits"}}},
-		"half a commit":            {text: "/yuba approve --commit 1a2b", problems: []Problem{{"1a2b", "a commit has 7 to 40 hexadecimal digits"}}},
+		"a flag of another":        {text: "/yuba help --commit 1a2b3c4", problems: []Problem{{"--commit", "help does not have such a flag"}}},
+		"the commit of a fork":     {text: "/yuba plan --commit 1a2b3c4 net", want: []Command{{Verb: Plan, Commit: "1a2b3c4", Stacks: []string{"net"}}}},
+		"no commit":                {text: "/yuba approve --commit", problems: []Problem{{"", "a commit has 7 to 64 hexadecimal digits"}}},
+		"half a commit":            {text: "/yuba approve --commit 1a2b", problems: []Problem{{"1a2b", "a commit has 7 to 64 hexadecimal digits"}}},
 		"a path":                   {text: "/yuba plan ../../etc", problems: []Problem{{"../../etc", "it is not the name of a stack: NAME or NAMESPACE/NAME"}}},
 		"a shell":                  {text: "/yuba plan $(id);x", problems: []Problem{{"$(id);x", "it is not the name of a stack: NAME or NAMESPACE/NAME"}}},
 		"all":                      {text: "/yuba plan *", problems: []Problem{{"*", "it is not the name of a stack: NAME or NAMESPACE/NAME"}}},
@@ -98,7 +99,7 @@ func TestOwnTextHasNoCommands(t *testing.T) {
 	if got, problems := Parse(HelpText()); len(got)+len(problems) != 0 {
 		t.Errorf("%v %v", got, problems)
 	}
-	if !strings.Contains(HelpText(), "| `/yuba approve [--commit COMMIT]` | write |") {
+	if !strings.Contains(HelpText(), "| `/yuba approve --commit COMMIT` | write |") {
 		t.Error(HelpText())
 	}
 }

@@ -261,6 +261,24 @@ func TestAnEqualReportHasAnEqualComment(t *testing.T) {
 	}
 }
 
+func TestWholeComments(t *testing.T) {
+	r := Report{Marker: "yuba:x", Commit: "0123456789abcdef", Stacks: []Stack{{Name: "prod/a", State: Planned, Counts: Counts{Add: 1}, Changes: "  + a\n"}}}
+	if _, whole := RenderWhole(r, gitHub); !whole {
+		t.Error("a small comment is not whole")
+	}
+	r.Stacks[0].Changes = strings.Repeat("  + a line of changes\n", 10_000)
+	if _, whole := RenderWhole(r, gitHub); whole {
+		t.Error("a comment without all changes is whole")
+	}
+	r.Stacks[0].Changes = ""
+	for i := range 2000 {
+		r.Stacks = append(r.Stacks, Stack{Name: fmt.Sprintf("prod/%d", i), State: Planned, Counts: Counts{Add: i + 2}})
+	}
+	if _, whole := RenderWhole(r, gitHub); whole {
+		t.Error("a comment without all rows is whole")
+	}
+}
+
 func FuzzRender(f *testing.F) {
 	for _, h := range hostile {
 		f.Add(h, h, h)

@@ -37,15 +37,21 @@ var cuts = []cut{
 
 // Render writes a report's comment.
 func Render(r Report, s Style) string {
+	text, _ := RenderWhole(r, s)
+	return text
+}
+
+// RenderWhole does what [Render] does, and reports whether the comment leaves nothing out.
+func RenderWhole(r Report, s Style) (text string, whole bool) {
 	s.Limit = max(s.Limit, smallest)
 	folded := groups(r.Stacks)
 	for i, c := range cuts {
 		w := writer{report: r, style: s, cut: c}
 		if text := w.comment(folded); len(text) <= s.Limit || i == len(cuts)-1 {
-			return text
+			return text, w.whole() && len(text) <= s.Limit
 		}
 	}
-	return ""
+	return "", false
 }
 
 // writer writes a comment with one cut.
@@ -57,6 +63,9 @@ type writer struct {
 	// changes, messages, rows and names count what is left out.
 	changes, messages, rows, names, consequences int
 }
+
+// whole reports whether nothing is left out so far.
+func (w *writer) whole() bool { return w.changes+w.messages+w.rows+w.names+w.consequences == 0 }
 
 func (w *writer) line(parts ...string) { w.out.WriteString(strings.Join(parts, "") + "\n") }
 
@@ -289,6 +298,9 @@ func (w *writer) rest() {
 	all := link("Details", w.report.Link)
 	if left != "" {
 		w.line("This comment leaves out ", left, ", because its size is limited.\n")
+	}
+	if w.report.Approve && w.whole() {
+		w.line("To approve these plans, comment ", code("/yuba approve --commit "+w.report.Commit, 100), ".\n")
 	}
 	foot := []string{}
 	if all != "" {

@@ -97,6 +97,8 @@ type Report struct {
 	Problems []Problem
 	// Link is the page of the pull request.
 	Link string
+	// Approve says that people may approve the plans with a command, if the comment has all of them.
+	Approve bool
 	// Deaf says that nobody reads commands in comments.
 	Deaf bool
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/yuba-dev/yuba/internal/pullrequests/command"
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
@@ -57,6 +58,9 @@ func (r *Reconciler) obey(ctx context.Context, m *memory, l *link, p *pull) erro
 // command does what one comment says, and returns the answers.
 func (r *Reconciler) command(ctx context.Context, l *link, p *pull, c forge.Comment, commands []command.Command, wrong []command.Problem) ([]string, error) {
 	var answers []string
+	if edited(c) {
+		return []string{"Commands in edited comments are ignored, as others than their authors can edit them. Write a new comment."}, nil
+	}
 	for _, w := range wrong {
 		answers = append(answers, fmt.Sprintf("`%s`: %s", w.Word, w.Reason))
 	}
@@ -76,7 +80,7 @@ func (r *Reconciler) command(ctx context.Context, l *link, p *pull, c forge.Comm
 		if right < cmd.Verb.Right() {
 			answer = fmt.Sprintf("`/yuba %s` needs the right to %s in this repository.", cmd.Verb, cmd.Verb.Right())
 		} else {
-			answer, ok = p.command(c.Author, cmd)
+			answer, ok = p.command(c.Author, c.Created, cmd)
 		}
 		if answer != "" {
 			answers = append(answers, answer)
@@ -98,33 +102,55 @@ func (r *Reconciler) command(ctx context.Context, l *link, p *pull, c forge.Comm
 	return answers, nil
 }
 
+// edited reports whether somebody may have changed a comment. A forge's own two times may differ a little.
+func edited(c forge.Comment) bool { return c.Updated.Sub(c.Created) >= time.Second }
+
 // command does one command of somebody who may use it. The answer is Markdown without foreign text.
-func (p *pull) command(by forge.User, c command.Command) (answer string, ok bool) {
+func (p *pull) command(by forge.User, at time.Time, c command.Command) (answer string, ok bool) {
 	switch c.Verb {
 	case command.Help:
 		return command.HelpText(), true
 	case command.Plan:
+		if refusal := p.refusal(c); refusal != "" {
+			return refusal, false
+		}
 		return p.planNow(c)
 	case command.Replan:
+		if refusal := p.refusal(c); refusal != "" {
+			return refusal, false
+		}
 		if unknown := p.replan(c.Stacks); len(unknown) > 0 {
 			return notChanged(unknown), false
 		}
 		return p.planNow(command.Command{})
 	case command.Approve:
-		return p.approve(by, c)
+		return p.approve(by, at, c)
 	}
 	return fmt.Sprintf("`/yuba %s` cannot be used here: `/yuba help` lists the commands.", c.Verb), false
 }
 
-// planNow plans what has no plan. It allows the head of a fork that the comment shows: what was
-// pushed since, nobody has seen.
-func (p *pull) planNow(c command.Command) (string, bool) {
-	if p.Now.Fork && p.Allowed != p.Now.Head.Commit {
-		if p.Shown != p.Now.Head.Commit {
-			return "The commit has changed meanwhile. Look at the present one, and repeat the command.", false
-		}
-		p.Allowed = p.Shown
+// refusal says why the head is not planned. The head of a fork is one that the command names: only its author knows which
+// one he has looked at, and there may have been a push since.
+func (p *pull) refusal(c command.Command) string {
+	unseen := p.Now.Fork && p.Allowed != p.Now.Head.Commit
+	switch {
+	case c.Commit == "" && unseen:
+		return "Name the commit of the fork that you have looked at: `/yuba " + string(c.Verb) + " --commit COMMIT`, with all digits."
+	case c.Commit != "" && !p.names(c):
+		return "The present commit is another one, or the command does not have all its digits. Look at the present one, and repeat the command."
+	case unseen:
+		p.Allowed = p.Now.Head.Commit
 	}
+	return ""
+}
+
+// names reports whether a command names the present head, with all digits that the forge tells.
+func (p *pull) names(c command.Command) bool {
+	return p.Now.Head.Commit != "" && strings.HasPrefix(c.Commit, p.Now.Head.Commit)
+}
+
+// planNow plans what has no plan.
+func (p *pull) planNow(c command.Command) (string, bool) {
 	var unknown []string
 	for _, name := range c.Stacks {
 		if p.find(name) == nil {
@@ -137,6 +163,7 @@ func (p *pull) planNow(c command.Command) (string, bool) {
 	for _, s := range p.Stacks {
 		wanted := len(c.Stacks) == 0 || slices.ContainsFunc(c.Stacks, s.is)
 		if wanted && s.State == comment.Failed && s.cancel == nil {
+			p.Approvals = nil
 			s.again()
 		}
 	}
@@ -144,21 +171,25 @@ func (p *pull) planNow(c command.Command) (string, bool) {
 }
 
 // approve takes the approval of the plans shown.
-func (p *pull) approve(by forge.User, c command.Command) (string, bool) {
+func (p *pull) approve(by forge.User, at time.Time, c command.Command) (string, bool) {
 	waiting, running := p.numbers()
 	switch {
-	case by.Name == p.Now.Author.Name:
+	case by.Is(p.Now.Author):
 		return "The author of a pull request cannot approve it.", false
 	case p.Head == "" || p.Head != p.Now.Head.Commit || !p.Found || waiting+running > 0:
 		return "The plans have not ended. Look at them first, and repeat the command.", false
-	case c.Commit != "" && !strings.HasPrefix(p.Head, c.Commit):
-		return "The plans are of another commit. Look at them, and repeat the command.", false
+	case c.Commit == "":
+		return "Name the commit whose plans you approve: `/yuba approve --commit COMMIT`. The comment with the plans has the command.", false
+	case !p.names(c):
+		return "The plans are of another commit, or the command does not have all its digits. Look at them, and repeat the command.", false
 	case len(c.Stacks) > 0:
 		return "The approval is of all plans of the pull request: leave the names out.", false
+	case p.shown().IsZero():
+		return "No plan is shown completely here, so that none can be approved before the merge. Approve the plans on the server after it.", false
+	case !p.saw(at):
+		return "The plans were shown after you wrote this. Look at them, and repeat the command.", false
 	}
-	if !slices.Contains(p.Approvers, by.Name) {
-		p.Approvers = append(p.Approvers, by.Name)
-	}
+	p.Approvals = append(slices.DeleteFunc(p.Approvals, func(a approval) bool { return a.Who.Is(by) }), approval{by, at})
 	return "", true
 }
 

@@ -35,6 +35,8 @@ type link struct {
 	source     *sourcev1.GitRepository
 	forge      forge.Forge
 	repository forge.Repository
+	// identity names the repository for policies.
+	identity string
 	// config identifies what the connection was made of.
 	config string
 	rules  decide.Rules
@@ -107,6 +109,7 @@ func (r *Reconciler) connect(ctx context.Context, o *yubav1.PullRequestPlanner, 
 			l.config = config
 		}
 		l.name, l.source, l.rules = name, s, rulesOf(o, s, l.repository.Branch)
+		l.identity = identity(l.forge.Kind(), o.Spec.Forge.Address, s.Spec.URL)
 		m.links[name] = l
 		kinds = append(kinds, l.forge.Kind())
 	}

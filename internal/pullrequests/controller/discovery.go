@@ -106,7 +106,9 @@ func (f *finding) programs(stacks []infrav1.Terraform) (out []*stack) {
 			break
 		}
 		at := slices.IndexFunc(found, func(s discover.Stack) bool { return s.Name == a.Name })
-		out = append(out, f.admit(found[at], a.Missing))
+		one := f.admit(found[at], a.Missing)
+		one.Files = discover.Sum(f.head, found[at])
+		out = append(out, one)
 	}
 	return out
 }

@@ -163,7 +163,10 @@ func (r *Reconciler) foresee(ctx context.Context, l *link, f *finding, s *stack,
 	if d.Created {
 		s.Fate = comment.Created
 	}
-	s.Elsewhere = !follows(t, l.source)
+	s.Elsewhere, s.Files = !follows(t, l.source), ""
+	if !s.Elsewhere {
+		s.Files = discover.Sum(f.head, readBy(t))
+	}
 	switch {
 	case s.State != comment.Waiting: // its program is not planned, either
 		return

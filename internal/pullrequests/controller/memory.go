@@ -54,7 +54,9 @@ type pullKey struct {
 // pull is what is known of a pull request. Its exported fields are stored.
 type pull struct {
 	Source string
-	Now    forge.PullRequest
+	// Of is the identity of the repository that said all of this.
+	Of  string
+	Now forge.PullRequest
 	// Head is the commit that the stacks are of. Found is true once they are known.
 	Head  string
 	Found bool
@@ -69,8 +71,8 @@ type pull struct {
 	// Read is the time of the newest comment that was read, Done are the comments that were handled.
 	Read time.Time
 	Done []string
-	// Approvers have approved Head with a command.
-	Approvers []string
+	// Approvals are those of Head by a command.
+	Approvals []approval
 	// Merged is set once it is merged.
 	Merged *merged
 
@@ -89,13 +91,17 @@ type pull struct {
 type stack struct {
 	Name string
 	// Path is the directory of its root module.
-	Path     string
-	State    comment.State
-	Fate     comment.Fate `json:",omitempty"`
-	Reason   string       `json:",omitempty"`
-	Counts   comment.Counts
-	Outputs  int               `json:",omitempty"`
-	Digest   string            `json:",omitempty"`
+	Path    string
+	State   comment.State
+	Fate    comment.Fate `json:",omitempty"`
+	Reason  string       `json:",omitempty"`
+	Counts  comment.Counts
+	Outputs int    `json:",omitempty"`
+	Digest  string `json:",omitempty"`
+	// Partial says that Text leaves something out. Shown is since when the comment has all of the plan with that digest:
+	// nobody can approve what was not shown.
+	Partial  bool              `json:",omitempty"`
+	Shown    time.Time         `json:",omitzero"`
 	Text     string            `json:",omitempty"`
 	Verdicts []comment.Verdict `json:",omitempty"`
 	Problems []comment.Problem `json:",omitempty"`
@@ -104,6 +110,8 @@ type stack struct {
 	Fields    []comment.Field `json:",omitempty"`
 	Manifest  []byte          `json:",omitempty"`
 	Elsewhere bool            `json:",omitempty"`
+	// Files identifies the files that it reads in the head; empty if they are elsewhere.
+	Files string `json:",omitempty"`
 
 	cancel func()
 }
@@ -113,7 +121,14 @@ type merged struct {
 	At     time.Time
 	Commit string
 	// Approvers and Objections are those of the planned head.
-	Approvers, Objections []string
+	Approvers  []forge.User
+	Objections []string
+}
+
+// approval is an approval by a command.
+type approval struct {
+	Who forge.User
+	At  time.Time
 }
 
 // ended is a plan that has ended.
@@ -250,7 +265,7 @@ func (p *pull) stop() {
 // clear forgets the plans of a head.
 func (p *pull) clear() {
 	p.stop()
-	p.Head, p.Found, p.Stacks, p.Problems, p.Held, p.Approvers = "", false, nil, nil, "", nil
+	p.Head, p.Found, p.Stacks, p.Problems, p.Held, p.Approvals = "", false, nil, nil, "", nil
 	p.retry, p.failures = time.Time{}, 0
 }
 
@@ -269,9 +284,46 @@ func (p *pull) numbers() (waiting, running int) {
 	return waiting, running
 }
 
+// shown is since when all plans that can be approved have been shown, the zero time if there are none.
+func (p *pull) shown() (at time.Time) {
+	for _, s := range p.Stacks {
+		if s.Shown.After(at) {
+			at = s.Shown
+		}
+	}
+	return at
+}
+
+// saw reports whether who said something at a time can have seen these plans. Some forges count in seconds, so that the
+// same second is too early; some do not tell the time.
+func (p *pull) saw(at time.Time) bool {
+	shown := p.shown()
+	return !shown.IsZero() && at.After(shown)
+}
+
+// seen notes which plans a comment shows.
+func (p *pull) seen(whole bool, at time.Time) {
+	for _, s := range p.Stacks {
+		switch {
+		case !whole || s.Partial || s.Digest == "" || s.State != comment.Planned:
+			s.Shown = time.Time{}
+		case s.Shown.IsZero():
+			s.Shown = at
+		}
+	}
+}
+
+// approvable is the digest of the changes that an approval is about.
+func (s *stack) approvable() string {
+	if s.Shown.IsZero() {
+		return ""
+	}
+	return s.Digest
+}
+
 // again forgets the plan, so that it is made again.
 func (s *stack) again() {
-	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, State: comment.Waiting}
+	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, State: comment.Waiting}
 }
 
 func (p *pull) encode() ([]byte, error) { return json.Marshal(p) }

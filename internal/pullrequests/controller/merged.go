@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
 	"github.com/yuba-dev/yuba/internal/pullrequests/decide"
+	"github.com/yuba-dev/yuba/internal/pullrequests/discover"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 )
 
@@ -72,24 +73,17 @@ func (r *Reconciler) review(ctx context.Context, l *link, p *pull) (decide.Revie
 		if err != nil {
 			return decide.Review{}, err
 		}
-		opinions = append(opinions, decide.Opinion{Review: one, Right: right})
+		opinions = append(opinions, decide.Opinion{Review: one, Right: right, Saw: p.saw(one.At)})
 	}
-	review := decide.Judge(p.Now.Author.Name, p.Head, opinions)
-	for _, name := range p.Approvers {
-		if !contains(review.Approvers, name) {
-			review.Approvers = append(review.Approvers, name)
-		}
-	}
-	return review, nil
+	return p.judge(opinions), nil
 }
 
-func contains(list []string, name string) bool {
-	for _, one := range list {
-		if strings.EqualFold(one, name) {
-			return true
-		}
+// judge judges opinions of the forge, and approvals by commands.
+func (p *pull) judge(opinions []decide.Opinion) decide.Review {
+	for _, a := range p.Approvals { // the right was asked for when the command came
+		opinions = append(opinions, decide.Opinion{Review: forge.Review{Who: a.Who, Verdict: forge.Approved, Commit: p.Head, At: a.At}, Right: forge.Write, Saw: p.saw(a.At)})
 	}
-	return false
+	return decide.Judge(p.Now.Author, p.Head, opinions)
 }
 
 // follow looks at one stack of a merged pull request, and approves its plan if the review does.
@@ -107,12 +101,20 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 		return "", fmt.Errorf("read the stack %s: %w", key, err)
 	}
 	pending := t.Status.Plan.Pending
+	same, err := r.same(ctx, l, p, s, &t)
+	if err != nil {
+		return "", err
+	}
 	fate, why := decide.AfterMerge(decide.Merged{Allowed: o.Spec.Merge.ApproveReviewed, Review: decide.Review{Approvers: p.Merged.Approvers, Objections: p.Merged.Objections},
-		Shown: s.Digest, Commit: p.Merged.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
+		Shown: s.approvable(), Commit: p.Merged.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
 		Pending: pending, Changes: t.Status.Plan.ChangesDigest, Approved: t.Status.Plan.Approved || pending != "" && t.Spec.ApprovePlan == pending,
-		After: t.Status.LastPlanAt != nil && t.Status.LastPlanAt.After(p.Merged.At)})
+		Same: same})
+	by := accounts(p.Merged.Approvers)
+	if fate == decide.Approve && (p.Of == "" || len(by) == 0) {
+		fate, why = decide.Unreviewed, "the plan "+pending+" waits for an approval: the forge does not identify who approved the pull request"
+	}
 	if fate == decide.Approve {
-		err := r.Approve(ctx, Approval{Stack: key, Plan: pending, Forge: string(l.forge.Kind()), By: p.Merged.Approvers, Comment: "pull request " + p.Now.URL})
+		err := r.Approve(ctx, Approval{Stack: key, Plan: pending, Repository: p.Of, By: by, Comment: "pull request " + p.Now.URL})
 		if err != nil {
 			s.State, s.Reason = comment.Held, "the plan "+pending+" waits: "+err.Error()
 			return fate, nil //nolint:nilerr // people read it in the pull request, and the next pass tries again
@@ -121,6 +123,20 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 	}
 	s.told(fate, why)
 	return fate, nil
+}
+
+// same reports whether the stack reads the same files in the merge commit as in the planned head. They are not known if
+// the GitRepository has another commit by now.
+func (r *Reconciler) same(ctx context.Context, l *link, p *pull, s *stack, t *infrav1.Terraform) (bool, error) {
+	plan, commit := t.Status.Plan, p.Merged.Commit
+	if s.Files == "" || commit == "" || plan.Pending == "" || plan.ChangesDigest != s.Digest || !strings.Contains(t.Status.LastPlannedRevision, commit) || !follows(t, l.source) {
+		return false, nil
+	}
+	base, err := r.Sources.Base(ctx, l.source)
+	if err != nil {
+		return false, fmt.Errorf("read the merge commit: %w", err)
+	}
+	return strings.Contains(base.Revision, commit) && discover.Sum(base.Tree, readBy(t)) == s.Files, nil
 }
 
 // told sets what is shown of a stack after the merge.

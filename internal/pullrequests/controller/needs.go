@@ -71,8 +71,10 @@ type Plan struct {
 	Problems []comment.Problem
 	Needs    []string
 	// Digest identifies the changes. Text shows them, without sensitive values.
-	Digest   string
-	Text     string
+	Digest string
+	Text   string
+	// Partial says that Text leaves something out.
+	Partial  bool
 	Counts   comment.Counts
 	Outputs  int
 	Verdicts []comment.Verdict
@@ -83,9 +85,10 @@ type Approval struct {
 	Stack types.NamespacedName
 	// Plan is the id of the pending plan.
 	Plan string
-	// Forge is the kind of forge, By are the members who approved.
-	Forge string
-	By    []string
+	// Repository names the repository for policies: HOST/OWNER/NAME. By are its members who approved, at least one, with
+	// their ids.
+	Repository string
+	By         []forge.User
 	// Comment says where.
 	Comment string
 }

@@ -22,6 +22,7 @@ func (r *Reconciler) pass(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 	if problems[0] != nil {
 		m.at(r.now().Add(usual(o)))
 	}
+	problems = append(problems, r.disown(ctx, m))
 	hooks, plans := m.news()
 	for _, e := range plans {
 		m.take(e)
@@ -50,6 +51,17 @@ func (r *Reconciler) pass(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 		}
 	}
 	m.remember()
+	return errors.Join(problems...)
+}
+
+// disown forgets what another repository, or another server, said. Its people must not approve here.
+func (r *Reconciler) disown(ctx context.Context, m *memory) error {
+	var problems []error
+	for _, p := range m.sorted() {
+		if l := m.links[p.Source]; l != nil && l.identity != p.Of {
+			problems = append(problems, r.erase(ctx, m, p))
+		}
+	}
 	return errors.Join(problems...)
 }
 
@@ -111,6 +123,7 @@ func (p *pull) replan(names []string) (unknown []string) {
 			s.cancel = nil
 		}
 		if s.State != comment.Held && (s.Fate != comment.Deleted || s.Manifest != nil) {
+			p.Approvals = nil
 			s.again()
 		}
 	}

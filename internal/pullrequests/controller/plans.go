@@ -103,7 +103,7 @@ func (s *stack) finish(made Plan, err error) {
 		s.State, s.Problems, s.Verdicts = comment.Failed, placed(s.Path, made), made.Verdicts
 	default:
 		s.State, s.Counts, s.Outputs, s.Digest, s.Verdicts = comment.Planned, made.Counts, made.Outputs, made.Digest, made.Verdicts
-		s.Text = cut(made.Text, maxPlan)
+		s.Text, s.Partial = cut(made.Text, maxPlan), made.Partial || len(made.Text) > maxPlan
 	}
 }
 

@@ -89,7 +89,7 @@ func (m *memory) note(e hook.Event) {
 		key := pullKey{l.name, e.Number}
 		p := m.pulls[key]
 		if p == nil {
-			p = &pull{Source: l.name, Now: forge.PullRequest{Number: e.Number}}
+			p = &pull{Source: l.name, Of: l.identity, Now: forge.PullRequest{Number: e.Number}}
 			m.pulls[key] = p
 		}
 		p.stale = true
@@ -131,7 +131,7 @@ func (m *memory) see(l *link, now forge.PullRequest, since time.Time) {
 	key := pullKey{l.name, now.Number}
 	p := m.pulls[key]
 	if p == nil {
-		p = &pull{Source: l.name}
+		p = &pull{Source: l.name, Of: l.identity}
 		m.pulls[key] = p
 	}
 	if p.Read.IsZero() {

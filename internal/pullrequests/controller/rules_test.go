@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +18,7 @@ import (
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/pullrequests/command"
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
+	"github.com/yuba-dev/yuba/internal/pullrequests/decide"
 	"github.com/yuba-dev/yuba/internal/pullrequests/discover"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 )
@@ -177,14 +179,23 @@ func TestOnlyStacksThatTheirKustomizationMadeArePlannedAsDeleted(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	const head, other = "aaaaaaaaaaaa", "bbbbbbbbbbbb"
-	alice, author := forge.User{Name: "alice"}, forge.User{Name: "author"}
+	alice, author := forge.User{ID: "1", Name: "alice"}, forge.User{ID: "2", Name: "author"}
+	seen := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	planned := func() *pull {
 		return &pull{Now: forge.PullRequest{Author: author, Head: forge.End{Commit: head}}, Head: head, Found: true, Shown: head,
-			Stacks: []*stack{{Name: "prod/a", State: comment.Planned, Digest: "d"}, {Name: "prod/b", State: comment.Failed}}}
+			Stacks: []*stack{{Name: "prod/a", State: comment.Planned, Digest: "d", Shown: seen}, {Name: "prod/b", State: comment.Failed}}}
 	}
+	hidden := planned()
+	hidden.Stacks[0].Shown = time.Time{}
+	later := planned()
+	later.Stacks[0].Shown = seen.Add(time.Second)
+	approved := planned()
+	approved.Approvals = []approval{{alice, seen.Add(time.Second)}}
 	fork := func(shown string) *pull {
 		return &pull{Now: forge.PullRequest{Author: author, Fork: true, Head: forge.End{Commit: head}}, Shown: shown}
 	}
+	allowed := fork(head)
+	allowed.Allowed = head
 	for sentence, c := range map[string]struct {
 		p     *pull
 		by    forge.User
@@ -192,25 +203,129 @@ func TestCommands(t *testing.T) {
 		ok    bool
 		after func(*pull) bool
 	}{
-		"plan what failed":                   {planned(), alice, command.Command{Verb: command.Plan}, true, func(p *pull) bool { return p.Stacks[1].State == comment.Waiting && p.Stacks[0].Digest == "d" }},
-		"plan a stack that is not changed":   {planned(), alice, command.Command{Verb: command.Plan, Stacks: []string{"c"}}, false, func(p *pull) bool { return p.Stacks[1].State == comment.Failed }},
-		"plan the shown commit of a fork":    {fork(head), alice, command.Command{Verb: command.Plan}, true, func(p *pull) bool { return p.Allowed == head }},
-		"plan a commit that nobody has seen": {fork(other), alice, command.Command{Verb: command.Plan}, false, func(p *pull) bool { return p.Allowed == "" }},
-		"replan everything":                  {planned(), alice, command.Command{Verb: command.Replan}, true, func(p *pull) bool { return p.Head == "" && len(p.Stacks) == 0 }},
-		"replan one":                         {planned(), alice, command.Command{Verb: command.Replan, Stacks: []string{"a"}}, true, func(p *pull) bool { return p.Stacks[0].State == comment.Waiting && p.Stacks[0].Digest == "" }},
-		"approve":                            {planned(), alice, command.Command{Verb: command.Approve}, true, func(p *pull) bool { return len(p.Approvers) == 1 }},
-		"the author approves":                {planned(), author, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvers) == 0 }},
-		"approve another commit":             {planned(), alice, command.Command{Verb: command.Approve, Commit: other}, false, func(p *pull) bool { return len(p.Approvers) == 0 }},
-		"approve what is not planned":        {fork(head), alice, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvers) == 0 }},
-		"a verb that is not known":           {planned(), alice, command.Command{Verb: "apply"}, false, func(p *pull) bool { return p.Stacks[0].State == comment.Planned }},
-		"help":                               {planned(), alice, command.Command{Verb: command.Help}, true, func(*pull) bool { return true }},
+		"plan what failed":                     {planned(), alice, command.Command{Verb: command.Plan}, true, func(p *pull) bool { return p.Stacks[1].State == comment.Waiting && p.Stacks[0].Digest == "d" }},
+		"plan a stack that is not changed":     {planned(), alice, command.Command{Verb: command.Plan, Stacks: []string{"c"}}, false, func(p *pull) bool { return p.Stacks[1].State == comment.Failed }},
+		"plan a fork without its commit":       {fork(head), alice, command.Command{Verb: command.Plan}, false, func(p *pull) bool { return p.Allowed == "" }},
+		"plan the named commit of a fork":      {fork(other), alice, command.Command{Verb: command.Plan, Commit: head}, true, func(p *pull) bool { return p.Allowed == head }},
+		"plan a fork that was pushed to since": {fork(head), alice, command.Command{Verb: command.Plan, Commit: other}, false, func(p *pull) bool { return p.Allowed == "" }},
+		"plan a fork by a short commit":        {fork(head), alice, command.Command{Verb: command.Plan, Commit: head[:7]}, false, func(p *pull) bool { return p.Allowed == "" }},
+		"plan an allowed fork":                 {allowed, alice, command.Command{Verb: command.Plan}, true, func(p *pull) bool { return p.Allowed == head }},
+		"plan another commit":                  {planned(), alice, command.Command{Verb: command.Plan, Commit: other}, false, func(p *pull) bool { return p.Stacks[1].State == comment.Failed }},
+		"replan a fork without its commit":     {fork(head), alice, command.Command{Verb: command.Replan}, false, func(p *pull) bool { return p.Allowed == "" }},
+		"replan the named commit of a fork":    {fork(head), alice, command.Command{Verb: command.Replan, Commit: head}, true, func(p *pull) bool { return p.Allowed == head }},
+		"approve without a commit":             {planned(), alice, command.Command{Verb: command.Approve}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"approve a short commit":               {planned(), alice, command.Command{Verb: command.Approve, Commit: head[:7]}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"replan everything":                    {planned(), alice, command.Command{Verb: command.Replan}, true, func(p *pull) bool { return p.Head == "" && len(p.Stacks) == 0 }},
+		"replan one":                           {planned(), alice, command.Command{Verb: command.Replan, Stacks: []string{"a"}}, true, func(p *pull) bool { return p.Stacks[0].State == comment.Waiting && p.Stacks[0].Digest == "" }},
+		"approve":                              {planned(), alice, command.Command{Verb: command.Approve, Commit: head}, true, func(p *pull) bool { return len(p.Approvals) == 1 && p.Approvals[0].Who.ID == "1" }},
+		"approve what is not shown":            {hidden, alice, command.Command{Verb: command.Approve, Commit: head}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"approve what was shown since":         {later, alice, command.Command{Verb: command.Approve, Commit: head}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"a new plan ends approvals":            {approved, alice, command.Command{Verb: command.Replan, Stacks: []string{"a"}}, true, func(p *pull) bool { return len(p.Approvals) == 0 && p.shown().IsZero() }},
+		"the author approves":                  {planned(), author, command.Command{Verb: command.Approve, Commit: head}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"approve another commit":               {planned(), alice, command.Command{Verb: command.Approve, Commit: other}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"approve what is not planned":          {fork(head), alice, command.Command{Verb: command.Approve, Commit: head}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
+		"a verb that is not known":             {planned(), alice, command.Command{Verb: "apply"}, false, func(p *pull) bool { return p.Stacks[0].State == comment.Planned }},
+		"help":                                 {planned(), alice, command.Command{Verb: command.Help}, true, func(*pull) bool { return true }},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			answer, ok := c.p.command(c.by, c.c)
+			answer, ok := c.p.command(c.by, seen.Add(time.Second), c.c)
 			if ok != c.ok || !c.after(c.p) || !ok && answer == "" {
 				t.Errorf("%v %q: %+v", ok, answer, c.p)
 			}
 		})
+	}
+}
+
+// nobody is a forge whose use fails the test.
+type nobody struct{ forge.Forge }
+
+func TestEditedCommentsDoNothing(t *testing.T) {
+	written := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	c := forge.Comment{ID: "1", Author: forge.User{ID: "1", Name: "alice"}, Created: written, Updated: written.Add(time.Second)}
+	p := &pull{Now: forge.PullRequest{Fork: true, Head: forge.End{Commit: "aaaaaaaaaaaa"}}}
+	answers, err := (&Reconciler{}).command(t.Context(), &link{forge: nobody{}}, p, c, []command.Command{{Verb: command.Plan, Commit: "aaaaaaaaaaaa"}}, nil)
+	if err != nil || len(answers) != 1 || !strings.Contains(answers[0], "edited") || p.Allowed != "" {
+		t.Errorf("%q, %v: %+v", answers, err, p)
+	}
+	if c.Updated = written.Add(20 * time.Millisecond); edited(c) {
+		t.Error("a comment whose two times differ a little is an edited one")
+	}
+	if c.Updated = (time.Time{}); edited(c) {
+		t.Error("a comment of a forge that does not tell the second time is an edited one")
+	}
+}
+
+func TestTheCommentOffersTheApproval(t *testing.T) {
+	const head = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	o := &yubav1.PullRequestPlanner{}
+	o.Spec.Merge.ApproveReviewed = true
+	p := &pull{Now: forge.PullRequest{Head: forge.End{Commit: head}}, Head: head, Found: true, Stacks: []*stack{{Name: "prod/a", State: comment.Planned, Digest: "d", Text: "+ a"}, {Name: "prod/b", State: comment.Running}}}
+	offers := func() bool {
+		text := comment.Render(report(o, &memory{}, p), comment.Style{Limit: 65536, Details: true, Hidden: true})
+		return strings.Contains(text, "`/yuba approve --commit "+head+"`")
+	}
+	if offers() {
+		t.Error("it offers to approve before all plans have ended")
+	}
+	if p.Stacks[1].State = comment.Planned; !offers() {
+		t.Error("it does not offer to approve")
+	}
+	if p.Stacks[0].Text = strings.Repeat("+ a\n", 30_000); offers() {
+		t.Error("it offers to approve what it does not show")
+	}
+	p.Stacks[0].Text, p.Stacks[0].Partial = "+ a", true
+	if offers() {
+		t.Error("it offers to approve what is not shown")
+	}
+	p.Stacks[0].Partial, o.Spec.Merge.ApproveReviewed = false, false
+	if offers() {
+		t.Error("it offers to approve where reviews do not approve")
+	}
+}
+
+// TestApprovalsAreOfWhatWasShown follows a pull request through plans, comments and opinions.
+func TestApprovalsAreOfWhatWasShown(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := func(minute int) time.Time { return start.Add(time.Duration(minute) * time.Minute) }
+	a, b, long, secret := &stack{Name: "p/a"}, &stack{Name: "p/b"}, &stack{Name: "p/long"}, &stack{Name: "p/secret"}
+	p := &pull{Now: forge.PullRequest{Author: forge.User{ID: "1", Name: "author"}}, Head: "head", Found: true, Stacks: []*stack{a, b, long, secret}}
+	alice := decide.Opinion{Review: forge.Review{Who: forge.User{ID: "2", Name: "alice"}, Verdict: forge.Approved, Commit: "head"}, Right: forge.Write}
+	counts := func(minute int) bool {
+		alice.Saw = p.saw(at(minute))
+		return p.judge([]decide.Opinion{alice}).Counts()
+	}
+	a.finish(Plan{Digest: "a1", Text: "+ a"}, nil)
+	p.seen(true, at(10))
+	b.finish(Plan{Digest: "b1", Text: "+ b"}, nil)
+	long.finish(Plan{Digest: "l1", Text: strings.Repeat("+ c\n", maxPlan)}, nil)
+	secret.finish(Plan{Digest: "s1", Text: "The plan is not shown: it failed", Partial: true}, nil)
+	if b.approvable() != "" {
+		t.Error("a plan that no comment has can be approved")
+	}
+	p.seen(true, at(20))
+	if counts(15) || counts(20) || p.saw(time.Time{}) || !counts(21) {
+		t.Error("an approval counts before all plans are shown, or not after it")
+	}
+	if a.approvable() != "a1" || b.approvable() != "b1" || long.approvable() != "" || secret.approvable() != "" {
+		t.Errorf("what can be approved is %q, %q, %q, %q", a.approvable(), b.approvable(), long.approvable(), secret.approvable())
+	}
+	// The same commit has another plan: approvals of the former one end.
+	p.Approvals = []approval{{forge.User{ID: "3", Name: "bob"}, at(22)}}
+	if !p.judge(nil).Counts() {
+		t.Error("an approval by a command does not count")
+	}
+	p.replan([]string{"a"})
+	a.finish(Plan{Digest: "a2", Text: "- everything"}, nil)
+	if a.approvable() != "" {
+		t.Error("a plan that no comment has can be approved")
+	}
+	p.seen(true, at(30))
+	if counts(21) || p.judge(nil).Counts() || !counts(31) || a.approvable() != "a2" {
+		t.Error("an approval of the former plan counts")
+	}
+	// The comment does not fit any more.
+	if p.seen(false, at(40)); a.approvable()+b.approvable() != "" || counts(50) {
+		t.Error("what a comment leaves out can be approved")
 	}
 }
 

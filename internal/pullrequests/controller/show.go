@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -28,6 +29,9 @@ func report(o *yubav1.PullRequestPlanner, m *memory, p *pull) comment.Report {
 		out.Stacks = append(out.Stacks, comment.Stack{Name: s.Name, State: s.State, Fate: s.Fate, Reason: s.Reason, Counts: s.Counts, Outputs: s.Outputs,
 			Changes: s.Text, Fields: s.Fields, Verdicts: s.Verdicts, Problems: s.Problems})
 	}
+	waiting, running := p.numbers()
+	out.Approve = o.Spec.Merge.ApproveReviewed && p.Merged == nil && p.Found && p.Head == p.Now.Head.Commit && waiting+running == 0 &&
+		slices.ContainsFunc(p.Stacks, func(s *stack) bool { return s.State == comment.Planned && s.Digest != "" && !s.Partial })
 	return out
 }
 
@@ -69,10 +73,16 @@ func (r *Reconciler) show(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 		m.at(next)
 		return nil
 	}
+	var whole bool
+	var at time.Time
 	if !o.Spec.Feedback.NoComment && r.worthAComment(p) {
-		if err := r.setComment(ctx, m, l, p, shown); err != nil {
+		var err error
+		if whole, at, err = r.setComment(ctx, m, l, p, shown); err != nil {
 			return err
 		}
+	}
+	if p.Merged == nil {
+		p.seen(whole, at)
 	}
 	p.told, p.Shown = r.now(), p.Now.Head.Commit
 	commit := p.Now.Head.Commit
@@ -91,21 +101,27 @@ func (r *Reconciler) worthAComment(p *pull) bool {
 	return len(p.Stacks)+len(p.Problems) > 0 || p.Held != "" || p.Commented != ""
 }
 
-func (r *Reconciler) setComment(ctx context.Context, m *memory, l *link, p *pull, shown comment.Report) error {
+// setComment writes the comment. It reports whether that leaves nothing out, and since when it says so at the latest.
+func (r *Reconciler) setComment(ctx context.Context, m *memory, l *link, p *pull, shown comment.Report) (whole bool, at time.Time, err error) {
 	limits := l.forge.Limits()
 	if p.Held != "" {
 		shown.Problems = append(shown.Problems, comment.Problem{Summary: "Not planned: " + p.Held})
 	}
-	text := comment.Render(shown, comment.Style{Limit: limits.Comment, Details: limits.Details, Hidden: limits.Hidden})
+	text, whole := comment.RenderWhole(shown, comment.Style{Limit: limits.Comment, Details: limits.Details, Hidden: limits.Hidden})
 	digest := digestOf(text)
 	if digest == p.Commented {
-		return nil
+		return whole, r.now(), nil
 	}
-	if _, err := l.forge.SetComment(ctx, p.Now.Number, comment.Mark(shown.Marker), text); err != nil {
-		return err
+	written, err := l.forge.SetComment(ctx, p.Now.Number, comment.Mark(shown.Marker), text)
+	if err != nil {
+		return false, at, err
 	}
 	p.Commented = digest
-	return nil
+	// The times of reviews are the forge's.
+	if at = r.now(); written.Updated.After(at) {
+		at = written.Updated
+	}
+	return whole, at, nil
 }
 
 func (r *Reconciler) setStatus(ctx context.Context, l *link, p *pull, commit string, s forge.Status) error {

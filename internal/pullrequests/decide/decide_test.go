@@ -35,6 +35,7 @@ func TestDecide(t *testing.T) {
 		"all is planned":                            {open(planned), Rest},
 		"it was closed":                             {open(func(p *Pull) { planned(p); p.Running = 1; p.Now.State = forge.Closed }), End},
 		"it was merged":                             {open(func(p *Pull) { p.Now.State = forge.Merged }), Merge},
+		"it was merged elsewhere":                   {open(func(p *Pull) { planned(p); p.Now.State, p.Now.Base.Branch = forge.Merged, "old" }), End},
 		"it is for another branch":                  {open(func(p *Pull) { p.Now.Base.Branch = "old" }), Leave},
 		"a pattern fits":                            {open(func(p *Pull) { p.Rules.Branches = []string{"release-*"}; p.Now.Base.Branch = "release-1" }), Discover},
 		"no pattern fits":                           {open(func(p *Pull) { p.Rules.Branches = []string{"release-*"} }), Leave},
@@ -82,23 +83,30 @@ func TestNothingOfAForkIsPlannedUnasked(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	opinion := func(who string, right forge.Right, v forge.Verdict, commit string) Opinion {
-		return Opinion{forge.Review{Who: forge.User{Name: who}, Verdict: v, Commit: commit}, right}
+		return Opinion{forge.Review{Who: forge.User{ID: who, Name: who}, Verdict: v, Commit: commit}, right, true}
 	}
-	got := Judge("author", "head", []Opinion{
+	renamed := opinion("author", forge.Write, forge.Approved, "head")
+	renamed.Who.Name = "somebody-else"
+	alike := opinion("carol", forge.Write, forge.Rejected, "head")
+	alike.Who.Name = "author"
+	early, untold := opinion("early", forge.Write, forge.Approved, "head"), opinion("early-and-untold", forge.Write, forge.Approved, "")
+	early.Saw, untold.Saw = false, false
+	got := Judge(forge.User{ID: "author", Name: "author"}, "head", []Opinion{
 		opinion("author", forge.Admin, forge.Approved, "head"), opinion("reader", forge.Read, forge.Approved, "head"), opinion("old", forge.Write, forge.Approved, "before"),
 		opinion("alice", forge.Write, forge.Approved, "head"), opinion("untold", forge.Admin, forge.Approved, ""), opinion("bob", forge.Write, forge.Rejected, "before"),
-		opinion("guest", forge.Read, forge.Rejected, "head"),
+		opinion("guest", forge.Read, forge.Rejected, "head"), renamed, opinion("alice", forge.Write, forge.Approved, "head"),
+		early, untold, alike,
 	})
-	if diff := cmp.Diff(Review{Approvers: []string{"alice", "untold"}, Objections: []string{"bob"}}, got); diff != "" {
+	if diff := cmp.Diff(Review{Approvers: []forge.User{{ID: "alice", Name: "alice"}, {ID: "untold", Name: "untold"}}, Objections: []string{"bob", "author"}}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestAfterMerge(t *testing.T) {
 	const commit = "cccccccc"
-	reviewed := Review{Approvers: []string{"alice"}}
+	reviewed := Review{Approvers: []forge.User{{ID: "1", Name: "alice"}}}
 	merged := func(change func(*Merged)) Merged {
-		m := Merged{Allowed: true, Review: reviewed, Shown: "d1", Commit: commit, Planned: "main@sha1:" + commit, Applied: "main@sha1:before", Pending: "plan-1", Changes: "d1"}
+		m := Merged{Allowed: true, Review: reviewed, Shown: "d1", Commit: commit, Planned: "main@sha1:" + commit, Applied: "main@sha1:before", Pending: "plan-1", Changes: "d1", Same: true}
 		change(&m)
 		return m
 	}
@@ -114,8 +122,10 @@ func TestAfterMerge(t *testing.T) {
 		"somebody objects":                         {merged(func(m *Merged) { m.Review.Objections = []string{"bob"} }), Unreviewed},
 		"reviews do not approve here":              {merged(func(m *Merged) { m.Allowed = false }), Unreviewed},
 		"the merge commit is not planned yet":      {merged(func(m *Merged) { m.Planned = "main@sha1:before" }), Awaited},
-		"a later commit has the same changes":      {merged(func(m *Merged) { m.Planned, m.After = "main@sha1:later", true }), Approve},
-		"a later commit has other changes":         {merged(func(m *Merged) { m.Planned, m.After, m.Changes = "main@sha1:later", true, "d2" }), Awaited},
+		"other files with the same changes":        {merged(func(m *Merged) { m.Same = false }), Differs},
+		"a later commit has the same changes":      {merged(func(m *Merged) { m.Planned = "main@sha1:later" }), Awaited},
+		"a later commit has other changes":         {merged(func(m *Merged) { m.Planned, m.Changes = "main@sha1:later", "d2" }), Awaited},
+		"the merge commit is not known":            {merged(func(m *Merged) { m.Commit = "" }), Awaited},
 		"it changes nothing":                       {merged(func(m *Merged) { m.Pending, m.Changes = "", "" }), Done},
 		"it is applied":                            {merged(func(m *Merged) { m.Pending, m.Changes, m.Applied = "", "", m.Planned }), Done},
 		"it is approved already":                   {merged(func(m *Merged) { m.Approved = true }), Applying},

@@ -5,6 +5,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
@@ -13,7 +14,7 @@ import (
 // Review is what reviews say about a head.
 type Review struct {
 	// Approvers are the members who approved it, without its author.
-	Approvers []string
+	Approvers []forge.User
 	// Objections are those who ask for changes.
 	Objections []string
 }
@@ -26,21 +27,32 @@ type Opinion struct {
 	forge.Review
 	// Right is what the person may do in the repository.
 	Right forge.Right
+	// Saw says that all plans were shown before.
+	Saw bool
 }
 
-// Judge finds out whose opinions count about a head. A review of another commit is about other code. Where the forge
-// does not tell the commit, a review counts.
-func Judge(author, head string, opinions []Opinion) (r Review) {
+// Judge finds out whose opinions count about a head. An approval of another commit is about other code, and one from before
+// the plans were shown is about none of them. Where the forge does not tell the commit, what was shown decides.
+func Judge(author forge.User, head string, opinions []Opinion) (r Review) {
 	for _, o := range opinions {
 		switch {
-		case o.Right < forge.Write || o.Who.Name == author:
-		case o.Verdict == forge.Rejected:
+		case o.Right < forge.Write:
+		case o.Verdict == forge.Rejected: // also of somebody whose name the author has taken
 			r.Objections = append(r.Objections, o.Who.Name)
-		case o.Verdict == forge.Approved && (o.Commit == "" || o.Commit == head):
-			r.Approvers = append(r.Approvers, o.Who.Name)
+		case o.Verdict == forge.Approved && !o.Who.Is(author) && (o.Commit == "" || o.Commit == head) && o.Saw && !slices.ContainsFunc(r.Approvers, o.Who.Is):
+			r.Approvers = append(r.Approvers, o.Who)
 		}
 	}
 	return r
+}
+
+// names are those of people.
+func names(who []forge.User) string {
+	var out []string
+	for _, u := range who {
+		out = append(out, u.Name)
+	}
+	return strings.Join(out, ", ")
 }
 
 // Merged are the facts about a stack of a merged pull request.
@@ -48,7 +60,7 @@ type Merged struct {
 	// Allowed says that reviews approve at all.
 	Allowed bool
 	Review  Review
-	// Shown is the digest of the changes that were shown; empty if there was no plan.
+	// Shown is the digest of the changes that were shown; empty if there was no plan, or if not all of it was shown.
 	Shown string
 	// Commit is the merge commit.
 	Commit string
@@ -58,8 +70,9 @@ type Merged struct {
 	// approved already.
 	Pending, Changes string
 	Approved         bool
-	// After says that the pending plan is younger than the merge.
-	After bool
+	// Same says that the stack reads the same files in the merge commit as in the head that was planned: the digest of
+	// the changes has no provisioners, and not what computes values that are unknown until the apply.
+	Same bool
 }
 
 // Fate is what becomes of the plan of a merged pull request.
@@ -89,18 +102,22 @@ func AfterMerge(m Merged) (Fate, string) {
 		return Done, "applied"
 	case ofCommit && m.Pending == "":
 		return Done, "nothing to apply"
-	case m.Pending == "" || !ofCommit && !(m.After && m.Changes == m.Shown):
-		return Awaited, "waits for the plan of the merge commit"
+	case m.Pending == "" || !ofCommit:
+		return Awaited, "waits for the plan of the merge commit: plans of other commits need an approval of their own"
 	case m.Approved:
 		return Applying, "the plan " + m.Pending + " is approved"
-	case m.Shown == "" || m.Changes != m.Shown:
+	case m.Shown == "":
+		return Differs, fmt.Sprintf("not all changes were shown before the merge: the plan %s waits for an approval", m.Pending)
+	case m.Changes != m.Shown:
 		return Differs, fmt.Sprintf("the plan %s of the merge commit changes something else than what was shown: it waits for an approval", m.Pending)
+	case !m.Same:
+		return Differs, fmt.Sprintf("the plan %s changes what was shown, but the stack's files are not those that were planned, or are not known: it waits for an approval", m.Pending)
 	case !m.Allowed:
 		return Unreviewed, fmt.Sprintf("the plan %s changes what was shown, and waits for an approval", m.Pending)
 	case len(m.Review.Objections) > 0:
 		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval: %s asked for changes", m.Pending, strings.Join(m.Review.Objections, ", "))
 	case !m.Review.Counts():
-		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval: no member except for the author approved the pull request", m.Pending)
+		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval: no member except for the author approved the pull request after its plans were shown", m.Pending)
 	}
-	return Approve, fmt.Sprintf("the plan %s changes exactly what %s approved", m.Pending, strings.Join(m.Review.Approvers, ", "))
+	return Approve, fmt.Sprintf("the plan %s changes exactly what %s approved", m.Pending, names(m.Review.Approvers))
 }

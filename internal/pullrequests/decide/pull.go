@@ -71,6 +71,8 @@ type Decision struct {
 func Decide(p Pull) Decision {
 	now := p.Now
 	switch {
+	case now.State == forge.Merged && !p.Rules.fits(now.Base.Branch):
+		return Decision{Verb: End, Reason: "it was merged into the branch " + now.Base.Branch}
 	case now.State == forge.Merged:
 		return Decision{Verb: Merge, Reason: "it was merged"}
 	case now.State == forge.Closed:
@@ -87,7 +89,7 @@ func Decide(p Pull) Decision {
 		return Decision{Verb: Hold, Reason: "its branch does not exist any more"}
 	// What a fork's author can push must not reach credentials by itself.
 	case now.Fork && p.Allowed != now.Head.Commit:
-		return Decision{Verb: Hold, Reason: fmt.Sprintf("it is from a fork: somebody who may write to the repository must say \"/yuba plan\" about commit %s", short(now.Head.Commit))}
+		return Decision{Verb: Hold, Reason: fmt.Sprintf("it is from a fork: somebody who may write must look at it and say \"/yuba plan --commit %s\"", now.Head.Commit)}
 	case now.Conflict:
 		return Decision{Verb: Hold, Reason: "it conflicts with its base: a merge needs another commit"}
 	case p.Head != now.Head.Commit || !p.Found:

@@ -4,6 +4,9 @@
 package discover
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -105,17 +108,10 @@ func Stacks(before, after Tree, stacks []Stack) []Affected {
 	var out []Affected
 	for _, s := range stacks {
 		a := Affected{Name: s.Name}
-		dir := clean(s.Path)
-		if dir == "" {
-			dir = "."
-		}
+		dir := orRoot(clean(s.Path))
 		var reads []module.Reads
 		for i, tree := range []Tree{before, after} {
-			r := readsOf(readers[i], tree, dir, s.Rendered)
-			for _, name := range s.Also {
-				r.Dirs = append(r.Dirs, clean(name))
-			}
-			reads = append(reads, r)
+			reads = append(reads, readsBy(readers[i], tree, s))
 		}
 		for _, name := range changed {
 			if !within(name, reads, &a) {
@@ -134,6 +130,27 @@ func Stacks(before, after Tree, stacks []Stack) []Affected {
 	}
 	slices.SortFunc(out, func(a, b Affected) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// Sum identifies the files that a stack can read in a tree: their paths, contents and modes.
+func Sum(tree Tree, s Stack) string {
+	reads := readsBy(module.NewReader(tree.Config), tree, s)
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(tree.Sums)) {
+		if within(name, []module.Reads{reads}, &Affected{}) {
+			fmt.Fprintf(h, "%q %q\n", name, tree.Sums[name])
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// readsBy is what a stack can read in a tree.
+func readsBy(reader *module.Reader, tree Tree, s Stack) module.Reads {
+	r := readsOf(reader, tree, orRoot(clean(s.Path)), s.Rendered)
+	for _, name := range s.Also {
+		r.Dirs = append(r.Dirs, clean(name))
+	}
+	return r
 }
 
 // readsOf is what a stack's root module reads in a tree.

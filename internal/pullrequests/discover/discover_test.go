@@ -43,6 +43,34 @@ var base = map[string]string{
 
 var stacks = []Stack{{Name: "prod/network", Path: "./prod/network"}, {Name: "prod/dns", Path: "prod/dns/"}, {Name: "prod/app", Path: "/prod/app"}, {Name: "prod/any", Path: "prod/any"}}
 
+func TestSum(t *testing.T) {
+	changed := func(name, content string) Tree {
+		files := maps.Clone(base)
+		files[name] = content
+		return tree(files)
+	}
+	network := Stack{Name: "prod/network", Path: "./prod/network", Also: []string{"prod/values.tfvars"}}
+	before := Sum(tree(base), network)
+	for sentence, c := range map[string]struct {
+		after Tree
+		stack Stack
+		same  bool
+	}{
+		"nothing":                      {tree(base), network, true},
+		"a file that it does not read": {changed("prod/dns/main.tf", "# other"), network, true},
+		"a file":                       {changed("prod/network/main.tf", base["prod/network/main.tf"]+"\n"), network, false},
+		"a new file":                   {changed("prod/network/new.tf", ""), network, false},
+		"a module of a module":         {changed("modules/subnet/main.tf", "# other"), network, false},
+		"values":                       {changed("prod/values.tfvars", "a = 1"), network, false},
+		"another directory":            {tree(base), Stack{Name: "prod/network", Path: "modules/vpc"}, false},
+		"a stack that may read all":    {tree(base), Stack{Name: "prod/network", Path: "prod/any"}, false},
+	} {
+		if same := Sum(c.after, c.stack) == before; same != c.same {
+			t.Errorf("%s: the sum is the same: %v", sentence, same)
+		}
+	}
+}
+
 func TestStacks(t *testing.T) {
 	for name, test := range map[string]struct {
 		change map[string]string

@@ -5,6 +5,7 @@ package forge
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -77,6 +78,11 @@ type Repository struct {
 type User struct {
 	// ID identifies the account forever, if the forge tells it. Name is what others call it by.
 	ID, Name string
+}
+
+// Is reports whether two are one person. An equal name is enough: who is taken for the author loses a right only.
+func (u User) Is(o User) bool {
+	return u.ID != "" && u.ID == o.ID || strings.EqualFold(u.Name, o.Name)
 }
 
 // State is whether a pull request is open.
