@@ -330,7 +330,7 @@ func (p *parsing) text(r *Resource, path []string, written string) {
 		p.wrong("%s: %v", joined(path), err)
 		return
 	}
-	if isSourceName(path) && !p.ownSource(t, written, kindBeside(r.template, path)) {
+	if isSourceName(path) && !p.ownSource(r, t, written, kindBeside(r.template, path)) {
 		p.wrong("%s: an expression must not choose which Secret or ConfigMap is read. Write ${resources.ID.outputsSecret} of a stack, ${resources.ID.name} of a resource of that kind, or a fixed name", joined(path))
 		return
 	}

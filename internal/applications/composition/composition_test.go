@@ -125,7 +125,7 @@ func TestWhatADefinitionMayNotDo(t *testing.T) {
 
 // Whoever chooses the name of a Secret reads the Secrets of others.
 func TestUsersChooseNoSecretThatIsRead(t *testing.T) {
-	const secret = "- id: creds\n  template: {apiVersion: v1, kind: Secret, metadata: {name: 'app-${metadata.name}-creds'}}\n"
+	const secret = "- id: other\n  template: {apiVersion: infra.contrib.fluxcd.io/v1alpha2, kind: Terraform, spec: {writeOutputsToSecret: {name: 'app-${metadata.name}-out'}}}\n- id: creds\n  template: {apiVersion: v1, kind: Secret, metadata: {name: 'app-${metadata.name}-creds'}}\n"
 	varsFrom := func(kind, name string) string {
 		return network + secret + "- id: a\n  template: {apiVersion: infra.contrib.fluxcd.io/v1alpha2, kind: Terraform, spec: {varsFrom: [{kind: " + kind + ", name: '" + name + "'}]}}\n"
 	}
@@ -140,6 +140,7 @@ func TestUsersChooseNoSecretThatIsRead(t *testing.T) {
 		"the outputs of a stack":                 {"Secret", "${resources.net.outputsSecret}", true},
 		"a Secret of the instance":               {"Secret", "${ resources.creds.name }", true},
 		"a Secret of the instance, by its name":  {"Secret", "app-${metadata.name}-creds", true},
+		"the outputs of a stack, by their name":  {"Secret", "app-${metadata.name}-out", true},
 		"a field of the user":                    {"Secret", "${spec.cidr}", false},
 		"the instance's name":                    {"Secret", "${metadata.name}", false},
 		"a name with that of the instance":       {"Secret", "tfstate-default-${metadata.name}", false},

@@ -19,6 +19,7 @@
 //
 //   - Users of a kind choose no kind, name, namespace, program or service account: expressions are
 //     allowed only in places for data (see places.go). A name contains the instance's name once.
+//   - They do not choose which Secret or ConfigMap is read either (see sources.go).
 //   - Expressions read no Secrets and no sensitive outputs.
 //   - Needs have no cycles, and every resource and schema field that an expression reads exists. This
 //     is checked when the definition is written.

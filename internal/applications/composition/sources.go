@@ -21,31 +21,31 @@ func isSourceName(path []string) bool {
 var ofResource = regexp.MustCompile(`^resources\.([A-Za-z0-9]+)\.(name|outputsSecret)$`)
 
 // ownSource reports whether a text names an object of a kind that belongs to the instance: by an
-// expression, or as the template of that object names it.
-func (p *parsing) ownSource(t *text, written, kind string) bool {
+// expression, or as the template of that object names it. The resource then needs the other one.
+func (p *parsing) ownSource(r *Resource, t *text, written, kind string) bool {
 	if t.whole() {
-		m := ofResource.FindStringSubmatch(t.parts[0].written)
-		if m == nil {
-			return false
-		}
-		other := p.byID[m[1]]
-		if m[2] == fieldSecret {
-			return kind == kindSecret && other != nil && other.IsStack()
-		}
-		return other.isSource(kind)
-	}
-	for _, other := range p.byID {
-		if other.isSource(kind) && other.Name(textName) == written {
-			return true
-		}
-		if spec, _ := other.template["spec"].(map[string]any); other.IsStack() && kind == kindSecret {
-			own, _ := spec[fieldOutputs].(map[string]any)
-			if own["name"] == written {
-				return true
+		if m := ofResource.FindStringSubmatch(t.parts[0].written); m != nil {
+			other := p.byID[m[1]]
+			if m[2] == fieldSecret {
+				return kind == kindSecret && other != nil && other.IsStack()
 			}
+			return other.isSource(kind)
+		}
+	}
+	for _, other := range p.c.Resources {
+		if other != r && (other.isSource(kind) && other.Name(textName) == written || kind == kindSecret && other.namesOutputs(written)) {
+			p.need(r, other.ID)
+			return true
 		}
 	}
 	return false
+}
+
+// namesOutputs reports whether the template of a stack gives the Secret with its outputs a name.
+func (r *Resource) namesOutputs(name string) bool {
+	spec, _ := r.template["spec"].(map[string]any)
+	own, _ := spec[fieldOutputs].(map[string]any)
+	return r.IsStack() && own["name"] == name
 }
 
 func (r *Resource) isSource(kind string) bool {
