@@ -65,7 +65,7 @@ const (
 	// AnnotationMade is the digest of what Yuba wrote.
 	AnnotationMade = "cozystack.io/made-from"
 	// AnnotationStamp is on the object of an instance: the revision of the definition from which it was
-	// written. The digest does not include it.
+	// written, and the generation of the instance. The digest does not include it.
 	AnnotationStamp = "cozystack.io/definition-revision"
 )
 

@@ -262,6 +262,40 @@ func TestASecretForOutputsWithANameOfItsOwn(t *testing.T) {
 	}
 }
 
+// TestTextsOfSecretsAreData: else a key that the template loses would stay in the Secret for ever.
+func TestTextsOfSecretsAreData(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		in   string
+		want map[string]any
+		err  string
+	}{
+		"texts":                {"stringData: {size: 'size ${spec.size}', empty: ''}", map[string]any{"size": "c2l6ZSAz", "empty": ""}, ""},
+		"both: a text wins":    {"data: {a: b2xk, b: Yg==}, stringData: {a: new}", map[string]any{"a": "bmV3", "b": "Yg=="}, ""},
+		"data alone":           {"data: {b: Yg==}", map[string]any{"b": "Yg=="}, ""},
+		"a number":             {"stringData: {port: 5432}", nil, "resource creds, stringData.port: it is not a text"},
+		"a list":               {"stringData: [a]", nil, "are objects of texts"},
+		"a text beside a list": {"data: [a], stringData: {a: b}", nil, "are objects of texts"},
+		"no texts":             {"stringData: {}", map[string]any{}, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			c := parse(t, "\n- id: creds\n  template: {apiVersion: v1, kind: Secret, "+test.in+"}\n")
+			u, err := c.Resource("creds").Object(t.Context(), &composition.Instance{Name: "shop", Spec: map[string]any{"size": int64(3)}}, nil)
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) || strings.Contains(err.Error(), "5432") {
+					t.Errorf("the error is %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, u.Object["data"]); diff != "" || u.Object["stringData"] != nil {
+				t.Errorf("%v %s", u.Object, diff)
+			}
+		})
+	}
+}
+
 func TestObjectsThatCannotBeMade(t *testing.T) {
 	i := &composition.Instance{Name: "shop", Namespace: "team", Spec: map[string]any{"zones": []any{"a"}}}
 	for data, want := range map[string]string{
@@ -329,7 +363,7 @@ func TestPreview(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if values, _ := got["creds"].Object["stringData"].(map[string]any); values["password"] != "s3cr3t" {
+	if values, _ := got["creds"].Object["data"].(map[string]any); values["password"] != "czNjcjN0" {
 		t.Errorf("the Secret has the values %v", values)
 	}
 	composition.Hide(got)
@@ -342,7 +376,7 @@ func TestPreview(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	if strings.Contains(string(text), "s3cr3t") || got["no"] != nil {
+	if strings.Contains(string(text), "s3cr3t") || strings.Contains(string(text), "czNjcjN0") || got["no"] != nil {
 		t.Errorf("it has too much:\n%s", text)
 	}
 }

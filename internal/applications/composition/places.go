@@ -17,8 +17,11 @@ const (
 	// AppsGroup is the group of application kinds.
 	AppsGroup = "apps.cozystack.io"
 
-	kindSecret, kindConfigMap = "Secret", "ConfigMap"
+	kindSecret, kindConfigMap  = "Secret", "ConfigMap"
+	fieldData, fieldStringData = "data", "stringData"
 )
+
+var secrets = schema.GroupKind{Kind: kindSecret}
 
 // place is where expressions are allowed: the names that lead there. "*" is any one name or element,
 // and "**" everything below. What is not text takes a value of any type.
@@ -38,7 +41,7 @@ var places = map[schema.GroupKind][]place{
 	},
 	{Group: releaseGroup, Kind: releaseKind}: {{[]string{"spec", "values", "**"}, false}, {[]string{"spec", "valuesFrom", "*", "name"}, true}},
 	{Kind: kindConfigMap}:                    {{[]string{"data", "*"}, true}},
-	{Kind: kindSecret}:                       {{[]string{"stringData", "*"}, true}},
+	{Kind: kindSecret}:                       {{[]string{fieldStringData, "*"}, true}},
 }
 
 // ofApps are the places of application kinds.
@@ -46,7 +49,7 @@ var ofApps = []place{{[]string{"spec", "**"}, false}}
 
 // fields are the fields of an object besides apiVersion, kind and metadata.
 var fields = map[schema.GroupKind][]string{
-	{Kind: kindConfigMap}: {"data", "binaryData", "immutable"}, {Kind: kindSecret}: {"data", "stringData", "type", "immutable"},
+	{Kind: kindConfigMap}: {"data", "binaryData", "immutable"}, {Kind: kindSecret}: {fieldData, fieldStringData, "type", "immutable"},
 }
 
 // placesOf are the places of a kind; ok is false if a composition must not make it.

@@ -15,10 +15,10 @@ const hidden = "(hidden)"
 // Hide hides the values of the Secrets among objects.
 func Hide(objects map[string]*unstructured.Unstructured) {
 	for _, u := range objects {
-		if gvk := u.GroupVersionKind(); gvk.Kind != kindSecret || gvk.Group != "" {
+		if u.GroupVersionKind().GroupKind() != secrets {
 			continue
 		}
-		for _, field := range []string{"data", "stringData"} {
+		for _, field := range []string{fieldData, fieldStringData} {
 			values, _ := u.Object[field].(map[string]any)
 			for key := range values {
 				values[key] = hidden

@@ -5,6 +5,7 @@ package composition
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -126,7 +127,37 @@ func (r *Resource) Object(ctx context.Context, i *Instance, seen map[string]Seen
 		own["name"] = secret
 		spec[fieldOutputs] = own
 	}
+	if r.GVK.GroupKind() == secrets {
+		return u, r.encode(u.Object)
+	}
 	return u, nil
+}
+
+// encode moves the texts of a Secret to its data, as the API does. The API never removes a key from data
+// that comes from stringData, even when stringData loses it.
+func (r *Resource) encode(secret map[string]any) error {
+	given, some := secret[fieldStringData]
+	if !some {
+		return nil
+	}
+	plain, ok := given.(map[string]any)
+	data, _ := secret[fieldData].(map[string]any)
+	if given != nil && !ok || data == nil && secret[fieldData] != nil {
+		return fmt.Errorf("resource %s: data and stringData of a Secret are objects of texts", r.ID)
+	}
+	if data == nil {
+		data = make(map[string]any, len(plain))
+	}
+	for _, key := range slices.Sorted(maps.Keys(plain)) {
+		text, ok := plain[key].(string)
+		if !ok {
+			return fmt.Errorf("resource %s, stringData.%s: it is not a text. Put it into quotes", r.ID, key)
+		}
+		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	delete(secret, fieldStringData)
+	secret[fieldData] = data
+	return nil
 }
 
 func texts(list []string) []any {

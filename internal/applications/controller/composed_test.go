@@ -5,6 +5,7 @@ package controller_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -338,6 +339,38 @@ func TestSeveralObjectsTakeNothingFromOthers(t *testing.T) {
 	if now := w.configMap("manor-shop-notes", func(*corev1.ConfigMap) bool { return true }); now.Data["a"] != "b" || len(now.OwnerReferences) > 0 {
 		t.Errorf("the foreign ConfigMap was touched: %+v", now)
 	}
+}
+
+const secretYAML = `
+metadata: {name: KINDs}
+spec:
+  application: {kind: KIND, plural: KINDs, singular: KIND, openAPISchema: '{"type":"object","properties":{"user":{"type":"string"}},"required":["user"]}'}
+  backend:
+    type: Composition
+    composition:
+      prefix: KIND-
+      resources:
+      - id: login
+        template: {apiVersion: v1, kind: Secret, metadata: {name: "KIND-${metadata.name}-login"}, stringData: {user: "${spec.user}", old: leaked}}
+`
+
+func TestAKeyThatATemplateLosesGoes(t *testing.T) {
+	w := newWorld(t)
+	d := w.define("Locker", secretYAML)
+	w.make("Locker", "shop", map[string]any{"user": "ann"})
+	login := func(what string, done func(data map[string][]byte) bool) {
+		w.until(what, func() (bool, string) {
+			s := &corev1.Secret{}
+			err := w.Get(context.Background(), client.ObjectKey{Namespace: w.namespace, Name: "locker-shop-login"}, s)
+			return err == nil && string(s.Data["user"]) == "ann" && done(s.Data), fmt.Sprint(err, len(s.Data))
+		})
+	}
+	login("the Secret has both keys", func(data map[string][]byte) bool { return string(data["old"]) == "leaked" })
+	w.change(d, func(d *appv1.ApplicationDefinition) {
+		r := &d.Spec.Backend.Composition.Resources[0]
+		r.Template.Raw = []byte(strings.Replace(string(r.Template.Raw), `"old":"leaked",`, "", 1))
+	})
+	login("the Secret has lost one", func(data map[string][]byte) bool { return len(data) == 1 })
 }
 
 const pacedYAML = `
