@@ -84,7 +84,7 @@ func (p *pass) ask(ctx context.Context) error {
 		return nil
 	}
 	a := &namespaces.Ask{Tree: namespaces.Tree{Root: root, Prefix: prefix}, Name: p.key.Name, Parent: p.key.Namespace,
-		Spec: d.Schema.Default(i.Spec), Modules: d.Tenant.Modules}
+		Spec: d.Schema.Default(i.Spec), Modules: d.Tenant.Modules, Counts: fmt.Sprintf("count/%s.%s", p.kind.resource, appv1.InstanceVersion.Group)}
 	p.neighbours(a, from.above)
 	if a.Grows() {
 		if ok, err := p.count(ctx, a); err != nil || !ok {
@@ -142,6 +142,9 @@ func (p *pass) neighbours(a *namespaces.Ask, ofRoot *namespaces.Grant) {
 			a.Siblings = append(a.Siblings, n)
 		case one.key.Namespace == own:
 			a.Children = append(a.Children, n)
+		}
+		if one.key.Namespace == a.Parent {
+			a.Made++
 		}
 		if !a.Related(own, at) {
 			a.Others = append(a.Others, n)

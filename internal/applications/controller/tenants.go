@@ -195,6 +195,9 @@ func (a *Applications) partChanged(id owned.ID, now *metav1.PartialObjectMetadat
 		}
 	} else if one, ok := a.tenants.in(namespace); ok {
 		a.instanceQueue.Add(one.key, 0)
+		if id.Namespace == "" {
+			a.wakeWaiting(one.key.Namespace) // it counted there, also without its instance
+		}
 	}
 	if id.GroupKind == namespaces.QuotaKind.GroupKind() {
 		a.wakeWaiting(namespace) // the namespace may use less

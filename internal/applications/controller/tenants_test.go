@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -367,4 +368,42 @@ func TestAnAbandonedTenantLeavesItsNamespace(t *testing.T) {
 	e.ask(e.root(), "foo", `{"spec":{"resourceQuotas":{"`+stacks+`":8}}}`)
 	e.await(e.kind, "foo", appv1.PhaseReady)
 	e.hard(foo, 6)
+}
+
+// TestAnAbandonedTenantIsCounted: who may create a number of tenants has no more namespaces by abandoning them.
+func TestAnAbandonedTenantIsCounted(t *testing.T) {
+	e := newEstate(t, "Decoy")
+	foo, number := e.space("foo"), "count/decoys.apps.cozystack.io"
+	quota := func(n int64) map[string]any { return map[string]any{"resourceQuotas": map[string]any{number: n}} }
+	e.tenant(e.root(), "foo", appv1.PhaseReady, quota(1))
+	// The API counts the objects of a new kind some minutes later: the test does it instead.
+	counted := func(used string) {
+		t.Helper()
+		e.until("tenants are counted", func() (bool, string) {
+			is := &corev1.ResourceQuota{}
+			if err := e.Get(context.Background(), client.ObjectKey{Namespace: foo, Name: "tenant-quota"}, is); err != nil {
+				return false, err.Error()
+			}
+			is.Status.Hard, is.Status.Used = is.Spec.Hard, corev1.ResourceList{corev1.ResourceName(number): resource.MustParse(used)}
+			err := e.Status().Update(context.Background(), is)
+			return err == nil, fmt.Sprint(err)
+		})
+	}
+	counted("0")
+	e.tenant(foo, "a", appv1.PhaseReady, quota(0))
+	o, _ := e.at(foo).status(e.kind, "a")
+	e.ask(foo, "a", fmt.Sprintf(`{"metadata":{"annotations":{"apps.cozystack.io/abandon":%q}}}`, o.GetUID()))
+	if err := e.at(foo).resource(e.kind).Delete(context.Background(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	e.at(foo).gone(e.kind, "a")
+	counted("0")
+	e.at(foo).make(e.kind, "b", quota(0))
+	if _, message := e.at(foo).await(e.kind, "b", appv1.PhaseFailed); !strings.Contains(message, "oo many tenants in "+foo) {
+		t.Errorf("the message is %q", message)
+	}
+	if err := e.Delete(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.space("foo-a")}}); err != nil {
+		t.Fatal(err)
+	}
+	e.at(foo).await(e.kind, "b", appv1.PhaseReady)
 }

@@ -5,9 +5,11 @@ package namespaces
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -35,6 +37,10 @@ type Ask struct {
 	// Siblings are the other tenants of the parent, Children those of this one, and Others all that are
 	// neither its ancestors nor its descendants.
 	Siblings, Children, Others []Neighbour
+	// Made is how many other namespaces the instances in the parent have made, also those that are gone and
+	// have left them. Counts names the number of tenants in a quota.
+	Made   int
+	Counts string
 	// Had is the tenant's grant; nil for none yet.
 	Had *Grant
 }
@@ -97,11 +103,45 @@ func (a *Ask) refuseQuota(quota Quota) string {
 	}
 	// What a tenant has, it may keep: its parent cannot take it back.
 	if a.Grows() {
-		if much := a.Above.Quota.tooMuch(a.Parent, quota, quotas(a.Siblings), a.Used); much != "" {
+		if many := a.tooMany(); many != "" {
+			return many
+		}
+		if much := a.Above.Quota.tooMuch(a.Parent, quota, quotas(a.Siblings), a.uses()); much != "" {
 			return "resourceQuotas must fit into the parent's quota: " + much
 		}
 	}
 	return ""
+}
+
+// tooMany says why the parent can have no further tenant; empty if it can. The API counts instances, and
+// not the namespaces that abandoned ones have left.
+func (a *Ask) tooMany() string {
+	hard, limited := a.Above.Quota[a.Counts]
+	if !limited || a.Had != nil {
+		return ""
+	}
+	promised, names := promises(quotas(a.Siblings), a.Counts)
+	left := hard.DeepCopy()
+	left.Sub(promised)
+	if left.CmpInt64(int64(a.Made)+1) >= 0 {
+		return ""
+	}
+	return fmt.Sprintf("there are too many tenants in %s: %s is %s, its tenants have %s of these%s, and there are %d others already, with those that left their namespaces when they were deleted. Create one of the same name, and delete it without abandoning it, or ask for a larger quota",
+		a.Parent, a.Counts, hard.String(), promised.String(), names, a.Made)
+}
+
+// uses is what the parent's namespace uses, with the tenants that have left their namespaces.
+func (a *Ask) uses() Quota {
+	made := *resource.NewQuantity(int64(a.Made)+1, resource.DecimalSI)
+	if used, ok := a.Used[a.Counts]; a.Counts == "" || ok && used.Cmp(made) >= 0 {
+		return a.Used
+	}
+	uses := maps.Clone(a.Used)
+	if uses == nil {
+		uses = Quota{}
+	}
+	uses[a.Counts] = made
+	return uses
 }
 
 func quotas(of []Neighbour) (list []Child) {

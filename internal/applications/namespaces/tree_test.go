@@ -67,6 +67,18 @@ func TestGrant(t *testing.T) {
 		a.Name, a.Parent, a.Above = "bar", "tenant-foo", grant(t, "10", "foo.example.org")
 	}
 	limit := func(n any) map[string]any { return map[string]any{"resourceQuotas": map[string]any{count: n}} }
+	const many = "count/tenants.apps.cozystack.io"
+	tenants := func(n string) *namespaces.Grant {
+		quota, err := namespaces.ReadQuota(map[string]any{many: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &namespaces.Grant{Quota: quota}
+	}
+	crowd := func(a *namespaces.Ask, parents, own string) {
+		below(a)
+		a.Counts, a.Above, a.Used, a.Spec = many, tenants(parents), tenants("1").Quota, map[string]any{"resourceQuotas": map[string]any{many: own}}
+	}
 	for sentence, test := range map[string]struct {
 		ask *namespaces.Ask
 		// values are granted, or the refusal contains all of says.
@@ -109,6 +121,18 @@ func TestGrant(t *testing.T) {
 			below(a)
 			a.Above, a.Had, a.Spec = grant(t, "1", "foo.example.org"), grant(t, "3", ""), limit("3")
 		}), values: map[string]string{"host": "bar.foo.example.org"}},
+		"a tenant more than the parent may have": {ask: ask(func(a *namespaces.Ask) { crowd(a, "3", "0"); a.Made = 3 }),
+			says: []string{"too many tenants in tenant-foo", many + " is 3", "3 others already"}},
+		"one with a quota for tenants, of which none are left": {ask: ask(func(a *namespaces.Ask) { crowd(a, "3", "1"); a.Made = 2 }),
+			says: []string{"1 of " + many + " are too many", "it uses 3 itself"}},
+		"the parent's other tenants have what it would need": {ask: ask(func(a *namespaces.Ask) {
+			crowd(a, "3", "0")
+			a.Made, a.Siblings = 1, []namespaces.Neighbour{{Name: "baz", Grant: tenants("2")}}
+		}), says: []string{"too many tenants", "have 2 of these (baz 2)"}},
+		"the last tenant that the parent may have": {ask: ask(func(a *namespaces.Ask) { crowd(a, "3", "0"); a.Made = 2 }),
+			values: map[string]string{}},
+		"a tenant that is there, of too many, keeps what it has": {ask: ask(func(a *namespaces.Ask) { crowd(a, "3", "0"); a.Made, a.Had = 5, tenants("0") }),
+			values: map[string]string{}},
 		"a resource that nobody knows": {ask: ask(func(a *namespaces.Ask) { a.Spec = map[string]any{"resourceQuotas": map[string]any{"stacks": "1"}} }), says: []string{"resourceQuotas.stacks", "count/RESOURCE.GROUP"}},
 		"half a stack":                 {ask: ask(func(a *namespaces.Ask) { a.Spec = limit("500m") }), says: []string{"500m is not a whole number"}},
 		"an amount that is none":       {ask: ask(func(a *namespaces.Ask) { a.Spec = limit("many") }), says: []string{"many is not an amount"}},
