@@ -27,6 +27,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/applications/revisions"
 	"github.com/yuba-dev/yuba/internal/applications/serving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
 
 // establishing is how often a kind is looked at until the API serves it.
@@ -311,14 +312,20 @@ func (p *defining) remove(ctx context.Context) (done bool, err error) {
 		p.again = establishing
 		return false, nil
 	}
-	p.instances.Keep(owner(p.obj.Name), nil)
-	p.served.Keep(owner(p.obj.Name), nil)
+	p.unfollow(p.obj.Name)
 	if k, ok := p.book.get(name); ok && k.definition == p.obj.Name {
 		p.book.drop(name)
 	}
 	p.granted.Delete(p.obj.UID)
 	controllerutil.RemoveFinalizer(p.obj, appv1.Finalizer)
 	return true, client.IgnoreNotFound(reconciling.SetFinalizers(ctx, p.Client, p.obj, p.before, p.obj.Finalizers))
+}
+
+// unfollow ends all watches of a definition that others do not need.
+func (a *Applications) unfollow(definition string) {
+	for _, watch := range []*owned.Watch{a.instances, a.served, a.objects, a.releases, a.parts} {
+		watch.Keep(owner(definition), nil)
+	}
 }
 
 func established(crd *apiextensionsv1.CustomResourceDefinition) bool {

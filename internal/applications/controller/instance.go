@@ -75,6 +75,7 @@ func (a *Applications) reconcile(ctx context.Context, key Key) (ctrl.Result, err
 	at, ok := look.(*sight)
 	if meta == nil || !ok {
 		a.memory.forget(key)
+		a.tenants.wait(key, false)
 		a.leave(k, key)
 		return ctrl.Result{}, nil
 	}
@@ -82,8 +83,11 @@ func (a *Applications) reconcile(ctx context.Context, key Key) (ctrl.Result, err
 		return ctrl.Result{RequeueAfter: behind}, nil
 	}
 	if k.backend == appv1.BackendTenant {
-		a.tenants.pass.Lock()
-		defer a.tenants.pass.Unlock()
+		end, ok := a.tenants.turn()
+		if !ok {
+			return ctrl.Result{RequeueAfter: occupied}, nil
+		}
+		defer end()
 	}
 	p := &pass{Applications: a, key: key, kind: k, meta: meta, sight: at, revision: k.target}
 	if k.backend == appv1.BackendComposition {

@@ -51,6 +51,18 @@ type platform struct {
 	bad string
 }
 
+// occupied is when a pass over a tenant is tried again while another one runs.
+const occupied = 5 * behind
+
+// turn begins a pass over a tenant, unless one runs. Nobody waits for it: passes over other kinds need the
+// workers.
+func (t *tenants) turn() (end func(), ok bool) {
+	if !t.pass.TryLock() {
+		return nil, false
+	}
+	return t.pass.Unlock, true
+}
+
 // sync reads from the watch what is recorded at namespaces.
 func (t *tenants) sync(watch *owned.Watch) {
 	t.mu.Lock()

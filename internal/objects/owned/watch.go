@@ -299,6 +299,13 @@ func (w *Watch) Keep(owner Owner, kinds map[schema.GroupKind]string) {
 	}
 }
 
+// Follows reports whether a kind is watched.
+func (w *Watch) Follows(kind schema.GroupKind) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.kinds[kind] != nil
+}
+
 func (w *Watch) leave(owner Owner, kind schema.GroupKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
