@@ -90,5 +90,5 @@ type InstanceResource struct {
 	Message string `json:"message,omitempty"`
 }
 
-// States of the objects of a composed instance, besides the phases of instances.
+// StateWaiting is a state of the objects of a composed instance, besides the phases of instances.
 const StateWaiting = "Waiting"

@@ -44,16 +44,6 @@ type part struct {
 // whole reports whether a text is one expression.
 func (t *text) whole() bool { return len(t.parts) == 1 && t.parts[0].code != nil }
 
-// dynamic reports whether a text has expressions.
-func (t *text) dynamic() bool {
-	for _, p := range t.parts {
-		if p.code != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // parseText reads a text with expressions over the variables.
 func parseText(in string, variables ...string) (*text, error) {
 	t := &text{}

@@ -56,11 +56,11 @@ func TestAQuotaThatRefusesAnObject(t *testing.T) {
 		_, counted := quota.Status.Used[stacks]
 		return err == nil && counted, fmt.Sprint(err, quota.Status)
 	})
-	w.awaitDefinition(w.define("Vat", bucketYAML), appv1.ReasonServed)
+	w.awaitDefinition(w.define("Quern", bucketYAML), appv1.ReasonServed)
 	w.awaitDefinition(w.define("Quay", quotaYAML), appv1.ReasonServed)
-	w.make("Vat", "shop", map[string]any{"bucketName": "a"})
+	w.make("Quern", "shop", map[string]any{"bucketName": "a"})
 	w.make("Quay", "shop", map[string]any{"cidr": "10.0.0.0/16"})
-	for _, kind := range []string{"Vat", "Quay"} {
+	for _, kind := range []string{"Quern", "Quay"} {
 		if _, message := w.await(kind, "shop", appv1.PhaseFailed); !strings.Contains(message, "exceeded quota: none") {
 			t.Errorf("the message of %s is %q", kind, message)
 		}
@@ -69,6 +69,6 @@ func TestAQuotaThatRefusesAnObject(t *testing.T) {
 	if err := w.Delete(context.Background(), quota); err != nil {
 		t.Fatal(err)
 	}
-	w.stack("vat-shop")
+	w.stack("quern-shop")
 	w.stack("quay-shop-net")
 }

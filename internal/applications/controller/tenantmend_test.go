@@ -69,7 +69,7 @@ func TestWhatIsBrokenInATenantIsMended(t *testing.T) {
 func TestForgedValuesAreReplaced(t *testing.T) {
 	e := newEstate(t, "Forge")
 	foo := e.space("foo")
-	e.tenant(e.root(), "foo", appv1.PhaseReady, map[string]any{"host": "foo.example.org"})
+	e.tenant(e.root(), "foo", appv1.PhaseReady, map[string]any{"host": "foo.example.net"})
 	at := metav1.ObjectMeta{Namespace: foo, Name: appv1.PlatformValues}
 	yes := true
 	bad := map[string]string{"values.yaml": "_cluster: {oidc: evil}"}
@@ -99,7 +99,7 @@ func TestForgedValuesAreReplaced(t *testing.T) {
 			secret, plain := &corev1.Secret{}, &corev1.ConfigMap{}
 			err := errors.Join(e.Get(context.Background(), client.ObjectKey{Namespace: foo, Name: at.Name}, secret), e.Get(context.Background(), client.ObjectKey{Namespace: foo, Name: at.Name}, plain))
 			return err == nil && secret.UID != forged.GetUID() && plain.UID != forged.GetUID() && secret.Type == corev1.SecretTypeOpaque &&
-				strings.Contains(string(secret.Data["values.yaml"]), "foo.example.org") && plain.Data["host"] == "foo.example.org", fmt.Sprint(err, secret.Immutable, secret.Type, plain.Data)
+				strings.Contains(string(secret.Data["values.yaml"]), "foo.example.net") && plain.Data["host"] == "foo.example.net", fmt.Sprint(err, secret.Immutable, secret.Type, plain.Data)
 		})
 	}
 }
