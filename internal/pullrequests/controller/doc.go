@@ -23,7 +23,7 @@
 //	discovery.go            which stacks a head changes
 //	plans.go                plans at work
 //	commands.go, answer.go  commands in comments
-//	merged.go               plans after a merge
+//	merged.go, identity.go  plans after a merge, and who approved them
 //	report.go, show.go      what is shown at the forge
 //	status.go               what the object shows
 //	branchplanner.go        the ConfigMap of tofu-controller's branch planner
@@ -35,13 +35,16 @@
 //   - A pass never waits for a plan. Only passes change what is known of a planner; others leave news
 //     for the next pass, and wake it.
 //   - The forge is asked about everything that a hook says. The content of a hook decides nothing.
-//   - A fork's code is fetched, read and planned only after a member allowed the very commit that the
-//     comment named.
-//   - Code that would start programs, or adds modules or providers of others, is not planned unless the planner
-//     allows it, whoever wrote it.
+//   - A fork's code is fetched, read and planned only after a member allowed the very commit, by a
+//     command that names it with all digits.
+//   - Code that would start programs, or adds modules or providers of others, is not planned unless the
+//     planner allows it, whoever wrote it.
 //   - What is shown comes from plans without sensitive values, and from masked errors.
-//   - No pull request stops a planner, or takes more memory than a limit: stacks, manifests and records have one.
-//   - An approval is given to the pending plan by its id, with the names of those who reviewed.
+//   - No pull request stops a planner, or takes more memory than a limit: stacks, manifests and records
+//     have one.
+//   - An approval is given to the pending plan by its id, in the name of accounts of the server that was asked.
+//     It counts only for a plan that the comment had completely before the approval.
+//   - What one server said about people is never taken for what another one said.
 //
 // The package does not know runs or archives: the composition root fetches and plans for it.
 package controller
