@@ -129,7 +129,7 @@ func (w *world) eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// planned waits until a commit is planned, and returns what the planner shows.
+// until waits until a pull request is in a state, at a commit if one is given, and returns what the planner shows.
 func (w *world) until(t *testing.T, number int, commit string, state yubav1.PullRequestState) (p yubav1.PullRequestStatus) {
 	t.Helper()
 	w.eventually(t, fmt.Sprintf("pull request %d is %s at %s", number, state, commit), func() bool {

@@ -14,7 +14,7 @@ import (
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Kind",type="string",JSONPath=".spec.application.kind",description="The kind that it declares."
-// +kubebuilder:printcolumn:name="Backend",type="string",JSONPath=".status.backend",description="What instances become: Helm, Terraform, Tenant or Composition."
+// +kubebuilder:printcolumn:name="Backend",type="string",JSONPath=".status.backend",description="The backend of its instances: Helm, Terraform, Tenant or Composition."
 // +kubebuilder:printcolumn:name="Instances",type="integer",JSONPath=".status.instances",description="How many objects of the kind exist."
 // +kubebuilder:printcolumn:name="Up-to-date",type="integer",JSONPath=".status.rollout.updated",description="How many of them have the last change."
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the kind is served as the definition says."

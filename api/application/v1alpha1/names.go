@@ -69,7 +69,7 @@ const (
 	AnnotationStamp = "cozystack.io/definition-revision"
 )
 
-// Of the namespace of a tenant. Charts, policies and Cozystack's tools read them.
+// Labels and annotations of a tenant's namespace. Charts, policies and Cozystack's tools read them.
 const (
 	// LabelAncestor and the name of a namespace: the tenant of that namespace is an ancestor of this
 	// one, or this one. The value is empty.

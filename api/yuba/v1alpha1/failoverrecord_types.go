@@ -23,7 +23,7 @@ const FailoverRecordFinalizer = "yuba.dev/failover-record"
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Host",type="string",JSONPath=".spec.host",description="The DNS name."
 // +kubebuilder:printcolumn:name="Placement",type="string",JSONPath=".spec.placement",description="How endpoints are chosen."
-// +kubebuilder:printcolumn:name="Answer",type="string",JSONPath=".status.answer",description="What the server answered last."
+// +kubebuilder:printcolumn:name="Answer",type="string",JSONPath=".status.answer",description="The last answer of the server."
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp",description="Time since it was created."
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status",description="Whether the record is published and answers."
 // +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message",description="The message of the condition Ready."
@@ -96,14 +96,14 @@ type FailoverRecordSpec struct {
 	// one that is up, by the weights.
 	Placement FailoverPlacement `json:"placement"`
 
-	// Which addresses of the chosen endpoints an answer has: All (the default), one at Random, or one
-	// Hashed, which is always the same for the same client. With placement Weighted: Hashed (the
-	// default) or Random.
+	// The addresses of the chosen endpoints in an answer: All (the default), Random (one of them), or
+	// Hashed (one of them, always the same one for the same client). With placement Weighted: Hashed
+	// (the default) or Random.
 	// +optional
 	Selector FailoverSelector `json:"selector,omitempty"`
 
-	// Which addresses an answer has while no endpoint is up: All (the default) of them, one at Random,
-	// or one Hashed by the client.
+	// The addresses in an answer while no endpoint is up: All (the default), Random (one of them), or
+	// Hashed (one of them, always the same one for the same client).
 	// +optional
 	WhenAllDown FailoverSelector `json:"whenAllDown,omitempty"`
 
@@ -249,8 +249,8 @@ type PowerDNSServer struct {
 	// +optional
 	Zone string `json:"zone,omitempty"`
 
-	// What identifies this Yuba server in the record beside the name that says who wrote it (type TXT,
-	// below _yuba). Servers that write into the same zone need different ones.
+	// Identifies this Yuba server in the TXT record below _yuba that names the owner of a record. Servers
+	// that write into the same zone need different ones.
 	// +kubebuilder:default:="default"
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`
@@ -302,13 +302,13 @@ type FailoverRecordStatus struct {
 	// +optional
 	AnswerChangedAt *metav1.Time `json:"answerChangedAt,omitempty"`
 
-	// What the answers tell of the endpoints.
+	// The state of the endpoints, as far as the answers show it.
 	// +listType=map
 	// +listMapKey=name
 	// +optional
 	Endpoints []FailoverEndpointStatus `json:"endpoints,omitempty"`
 
-	// What to know of the server: options that its version does not have.
+	// Warnings, such as options that the version of the server does not have.
 	// +listType=atomic
 	// +optional
 	Warnings []string `json:"warnings,omitempty"`

@@ -27,7 +27,7 @@ type PullRequestPlanner struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Which pull requests to plan, and how to reach them.
+	// The pull requests to plan, and the connection to their forge.
 	Spec PullRequestPlannerSpec `json:"spec"`
 
 	// The observed pull requests. The server writes it.
@@ -75,23 +75,23 @@ type PullRequestPlannerSpec struct {
 	// How to reach the server that hosts the repositories and their pull requests.
 	Forge PullRequestForge `json:"forge"`
 
-	// Which pull requests to plan.
+	// The pull requests to plan: target branches, labels, forks and drafts.
 	// +optional
 	Rules PullRequestRules `json:"rules,omitempty,omitzero"`
 
-	// What plans of a pull request's code may start. "Refuse" plans nothing that would start programs named in
-	// the code: external data sources, provisioners, credential helpers of providers, and modules and providers that
-	// the base does not have. "Allow" plans it all the same, with the stacks' credentials.
+	// Whether plans may start programs that a pull request's code names. "Refuse" does not plan such code: external
+	// data sources, provisioners, credential helpers of providers, and modules and providers that the base does not
+	// have. "Allow" plans it all the same, with the stacks' credentials.
 	// +kubebuilder:validation:Enum=Refuse;Allow
 	// +kubebuilder:default:=Refuse
 	// +optional
 	Programs string `json:"programs,omitempty"`
 
-	// What to show at the forge.
+	// The comments and statuses at the forge.
 	// +optional
 	Feedback PullRequestFeedback `json:"feedback,omitempty,omitzero"`
 
-	// What happens to the plans of a merged pull request.
+	// The approval of plans after a merge.
 	// +optional
 	Merge PullRequestMerge `json:"merge,omitempty,omitzero"`
 
@@ -160,8 +160,8 @@ type PullRequestRules struct {
 	// +optional
 	Labels []string `json:"labels,omitempty"`
 
-	// What happens to pull requests from forks. "Member" waits until somebody who may write to the
-	// repository says "/yuba plan" for the present commit; "Never" does not plan them.
+	// Whether to plan pull requests from forks. "Member" waits until somebody who may write to the
+	// repository comments "/yuba plan --commit COMMIT" for the present commit; "Never" does not plan them.
 	// +kubebuilder:validation:Enum=Member;Never
 	// +kubebuilder:default:=Member
 	// +optional
@@ -206,7 +206,7 @@ type PullRequestFeedback struct {
 // PullRequestMerge says what happens after a merge.
 type PullRequestMerge struct {
 	// Whether the review of a pull request approves the plans of its merge commit: those with exactly the changes that
-	// were shown. Others wait, and the pull request is told.
+	// the comment had completely before the review, of equal files. Other plans wait, and the comment says so.
 	// +optional
 	ApproveReviewed bool `json:"approveReviewed,omitempty"`
 }
@@ -262,7 +262,7 @@ type PullRequestStatus struct {
 	// The page at the forge.
 	// +optional
 	URL string `json:"url,omitempty"`
-	// Who opened it.
+	// The name of the user who opened it.
 	// +optional
 	Author string `json:"author,omitempty"`
 	// The commit that the plans are of.
@@ -325,7 +325,7 @@ type PullRequestStack struct {
 	// Why there is no plan.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// What the plan does.
+	// The numbers of changes in the plan.
 	// +optional
 	Counts PullRequestCounts `json:"counts,omitempty,omitzero"`
 	// The digest of the changes. Plans with the same effect have the same.
