@@ -159,6 +159,7 @@ func (w *impactWalk) change(ctx context.Context, key types.NamespacedName) error
 		w.plans[view.Stack] = nil
 	}
 	view.Impact = w.edges.ImpactOf(view.Stack, w.plans)
+	w.breaks()
 	return nil
 }
 
