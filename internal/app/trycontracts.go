@@ -26,7 +26,7 @@ func (t *tries) contracts(ctx context.Context, owner run.Stack, manifest []byte,
 	verdicts, err := t.judges.Judge(ctx, obj, planned.Changes, destroy)
 	var list []speculative.Contract
 	for _, v := range verdicts {
-		one := speculative.Contract{Name: v.Contract, Outcome: outcomeOf(v.Outcome), Message: v.Message}
+		one := speculative.Contract{Name: v.Contract, Outcome: contractOutcome(v.Outcome), Message: v.Message}
 		for _, h := range v.Broken {
 			one.Broken = append(one.Broken, speculative.Harm{Consumer: h.Consumer, Version: h.Version, Path: h.Path, Says: h.Says})
 		}
@@ -35,7 +35,7 @@ func (t *tries) contracts(ctx context.Context, owner run.Stack, manifest []byte,
 	return list, err
 }
 
-func outcomeOf(o infrav1.ContractOutcome) string {
+func contractOutcome(o infrav1.ContractOutcome) string {
 	switch o {
 	case infrav1.ContractFits:
 		return speculative.ContractFits

@@ -6,6 +6,7 @@ package stacks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -206,7 +207,10 @@ func (v *impactView) showTable(s *session.Session, out *ui.Output) error {
 			if r.Suspended {
 				effect += " (suspended)"
 			}
-			rows = append(rows, []string{fmt.Sprint(i + 1), r.Stack, effect, strings.Join(r.Because, "; ")})
+			if len(r.Breaks) > 0 {
+				effect = "breaks"
+			}
+			rows = append(rows, []string{fmt.Sprint(i + 1), r.Stack, effect, strings.Join(slices.Concat(r.Breaks, r.Because), "; ")})
 		}
 	}
 	return s.Table(rows, out)

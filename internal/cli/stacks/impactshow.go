@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/trials"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/contracts/impact"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/speculative"
 )
@@ -77,6 +79,9 @@ func (v *impactView) showPlans(s *session.Session) {
 		for k := range level.Groups {
 			fmt.Fprint(s.Out, trials.Text(&level.Groups[k]))
 		}
+		for _, r := range v.broken(i) {
+			fmt.Fprintf(s.Out, "%s breaks:\n%s", r.Stack, trials.Indented(strings.Join(r.Breaks, "\n")))
+		}
 		if len(level.Rests) > 0 {
 			fmt.Fprintf(s.Out, "%s: would not run, nothing that they read changes\n    %s\n", ui.Count(len(level.Rests), "stack"),
 				ui.SomeOf(level.Rests, maxRests))
@@ -85,6 +90,19 @@ func (v *impactView) showPlans(s *session.Session) {
 	if more := len(v.Levels) - len(v.Plans); more > 0 {
 		s.News("%s not planned (--levels).", ui.Count(more, "more level"))
 	}
+}
+
+// broken are the stacks of a planned level that the plans before it break.
+func (v *impactView) broken(level int) (list []impact.Reached) {
+	if level >= len(v.Levels) {
+		return nil
+	}
+	for _, r := range v.Levels[level] {
+		if len(r.Breaks) > 0 {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // maxRests limits the stacks that are named although nothing happens to them.

@@ -45,7 +45,7 @@ type Desk struct {
 	// Contracts checks planned outputs against the contracts that a stack publishes, with the manifest of
 	// its request; nil if there are none.
 	Contracts func(ctx context.Context, owner run.Stack, manifest []byte, planned *Planned, destroy bool) ([]Contract, error)
-	Log   *slog.Logger
+	Log       *slog.Logger
 
 	mu   sync.Mutex
 	byID map[string]*entry
