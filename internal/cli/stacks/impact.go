@@ -50,7 +50,7 @@ credentials; policies judge the configuration first. An uploaded directory is re
 require the right to create the resource "terraforms/preview" of the API group content.yuba.dev in the namespaces of the
 stacks; the role "edit" has it. Ctrl-C cancels the plans that have not ended, and shows the results so far.
 
-The exit code is 4 if a plan failed, 5 if stacks cannot be planned before others are applied, else 0.`,
+The exit code is 4 if a plan failed or breaks a contract, 5 if stacks cannot be planned before others are applied, else 0.`,
 		Example: `  yuba impact network
   yuba impact team-a/network -o json
   yuba impact network --dir ./infrastructure

@@ -105,6 +105,14 @@ func (v *impactView) broken(level int) (list []impact.Reached) {
 	return list
 }
 
+// breaking counts the stacks whose contract breaks.
+func (v *impactView) breaking() (n int) {
+	for i := range v.Levels {
+		n += len(v.broken(i))
+	}
+	return n
+}
+
 // maxRests limits the stacks that are named although nothing happens to them.
 const maxRests = 5
 
@@ -131,6 +139,8 @@ func (w *impactWalk) outcome(ctx context.Context) error {
 		return ui.Exitf(ui.ExitInterrupted, "interrupted after %s", ui.Count(len(all), "plan"))
 	case failed > 0:
 		return ui.WithCode(ui.ExitRunFailed, errors.New(ui.Count(failed, "plan")+" failed"))
+	case w.view.breaking() > 0:
+		return ui.WithCode(ui.ExitRunFailed, errors.New("the plan breaks a contract of "+ui.Count(w.view.breaking(), "stack")))
 	case unknown > 0:
 		return ui.WithCode(ui.ExitWaiting, errors.New(ui.Count(unknown, "stack")+" cannot be planned before others are applied"))
 	}
