@@ -64,6 +64,8 @@ type Consequences struct {
 }
 
 const (
+	// defaultLevels is that of spec.impact.levels, which the API sets only if there is a spec.impact.
+	defaultLevels = 3
 	// maxOutputs limits the kept outputs of a plan, in JSON.
 	maxOutputs = 64 << 10
 	// maxBehindText limits the plan of a stack behind: nobody approves it.
@@ -108,7 +110,7 @@ func (p *pull) when(o *yubav1.PullRequestPlanner) (show, planned bool) {
 
 // question is what the plans of a pull request change; ok is false if they change no output.
 func (p *pull) question(o *yubav1.PullRequestPlanner) (q Question, ok bool) {
-	q = Question{Namespace: o.Namespace, Levels: max(int(o.Spec.Impact.Levels), 1)}
+	q = Question{Namespace: o.Namespace, Levels: cmp.Or(int(o.Spec.Impact.Levels), defaultLevels)}
 	for _, s := range p.Stacks {
 		if s.State != comment.Planned || s.Digest == "" {
 			continue

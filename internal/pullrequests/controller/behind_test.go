@@ -120,6 +120,7 @@ func TestTheStacksBehind(t *testing.T) {
 
 func TestTheStacksBehindFollowThePlans(t *testing.T) {
 	w := newLookout("")
+	w.o.Spec.Impact = yubav1.PullRequestImpactSpec{} // as the API leaves it
 	w.look(t)
 	w.p.Stacks[0].Digest = "d2"
 	w.look(t)
