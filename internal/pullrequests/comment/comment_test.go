@@ -116,6 +116,14 @@ func TestStatus(t *testing.T) {
 	if got := Status("yuba", waits); got.Result != forge.Pending || got.Description != "2 stacks: no changes, 1 in progress" {
 		t.Errorf("%+v", got)
 	}
+	follows := Report{Stacks: []Stack{{Name: "b", State: Planned}}, BehindBusy: true}
+	if got := Status("yuba", follows); got.Result != forge.Pending {
+		t.Errorf("before it is known what breaks: %+v", got)
+	}
+	follows.BehindBusy, follows.Consequences = false, []Consequence{{Name: "c", Effect: Fails}, {Name: "d", Effect: Breaks, Here: true}}
+	if got := Status("yuba", follows); got.Result != forge.Failure || !strings.HasSuffix(got.Description, "breaks 1 stack behind") {
+		t.Errorf("%+v", got)
+	}
 	first := Report{Stacks: []Stack{{Name: "a", State: Waiting}}}
 	if got := Status("yuba", first); got.Description != "1 stack: 1 in progress" {
 		t.Errorf("%+v", got)
@@ -273,6 +281,12 @@ func TestWholeComments(t *testing.T) {
 	r := Report{Marker: "yuba:x", Commit: "0123456789abcdef", Stacks: []Stack{{Name: "prod/a", State: Planned, Counts: Counts{Add: 1}, Changes: "  + a\n"}}}
 	if _, whole := RenderWhole(r, gitHub); !whole {
 		t.Error("a small comment is not whole")
+	}
+	for i := range 500 {
+		r.Consequences = append(r.Consequences, Consequence{Name: fmt.Sprintf("prod/%d", i), Effect: Changes, Changes: strings.Repeat(fmt.Sprintf("  ~ %d\n", i), 1000)})
+	}
+	if text, whole := RenderWhole(r, gitHub); !whole || !strings.Contains(text, "+   a") || !strings.Contains(text, "details of the stacks behind") {
+		t.Error("a comment without all of the stacks behind is not whole")
 	}
 	r.Stacks[0].Changes = strings.Repeat("  + a line of changes\n", 10_000)
 	if _, whole := RenderWhole(r, gitHub); whole {

@@ -124,7 +124,7 @@ func Status(name string, r Report) forge.Status {
 	switch {
 	case s.failed+s.refused+s.states[Drifted]+len(r.Problems) > 0, breaks(r) != "":
 		status.Result = forge.Failure
-	case s.states[Waiting]+s.states[Running]+s.states[Held] > 0:
+	case s.states[Waiting]+s.states[Running]+s.states[Held] > 0, r.BehindBusy: // what follows may break
 		status.Result = forge.Pending
 	}
 	status.Annotations = annotations(r)
