@@ -44,7 +44,7 @@ func (e *engine) addContracts(ctx context.Context, r *stacks.Reconciler) error {
 	if err := keeper.SetupWithManager(e.manager); err != nil {
 		return err
 	}
-	r.Contracts = contractBook{book}
+	r.Contracts, e.tries.judges = contractBook{book}, book
 	e.registry.contracts.book.Store(book)
 	return nil
 }

@@ -48,7 +48,7 @@ func (e *engine) addPullRequests(ctx context.Context, direct client.Client) erro
 		return err // without GitRepositories there is nothing to follow
 	}
 	r := &pullrequests.Reconciler{Client: e.manager.GetClient(), Reader: direct, Events: e.events, Open: dial.Open,
-		Sources: &pullSources{e.tries.sources, direct}, Plans: &pullPlans{e.tries}, Approve: (&pullApprovals{e, direct}).approve,
+		Sources: &pullSources{e.tries.sources, direct}, Plans: &pullPlans{e.tries}, Impact: &pullPlans{e.tries}, Approve: (&pullApprovals{e, direct}).approve,
 		Store: pullRecords{e.blobs}, AllowCrossNamespace: e.opts.AllowCrossNamespace, Log: e.opts.Log.With("component", "pullrequests")}
 	if err := r.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the planners of pull requests: %w", err)
@@ -118,16 +118,23 @@ type pullPlans struct{ *tries }
 const puller = "system:yuba:pull-requests"
 
 // Plan implements [pullrequests.Plans].
-func (p *pullPlans) Plan(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, manifest []byte, trigger string) (made pullrequests.Plan, err error) {
+func (p *pullPlans) Plan(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, manifest []byte, trigger string) (pullrequests.Plan, error) {
+	made, _, err := p.planWith(ctx, name, s, manifest, trigger, nil)
+	return made, err
+}
+
+// planWith plans a stack with planned outputs of others, and returns its own for those that read them; nil if there is no
+// plan.
+func (p *pullPlans) planWith(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, manifest []byte, trigger string, standIns []*speculative.Planned) (made pullrequests.Plan, planned *speculative.Planned, err error) {
 	obj, err := p.stack(ctx, name, manifest)
 	switch {
 	case apierrors.IsNotFound(err):
-		return made, fmt.Errorf("the stack %s is gone", name)
+		return made, nil, fmt.Errorf("the stack %s is gone", name)
 	case err != nil:
-		return made, err
+		return made, nil, err
 	}
 	stack := run.StackOf(obj)
-	request := speculative.Request{By: puller, Trigger: trigger, Kept: true, Detailed: true, Manifest: manifest}
+	request := speculative.Request{By: puller, Trigger: trigger, Kept: true, Detailed: true, Manifest: manifest, StandIns: standIns}
 	if s != nil {
 		request.Source = &run.Artifact{Digest: s.Digest, Size: s.Size, Revision: s.Revision, Transient: true}
 	}
@@ -139,9 +146,12 @@ func (p *pullPlans) Plan(ctx context.Context, name types.NamespacedName, s *pull
 		defer p.end(context.WithoutCancel(ctx), stack, answer.Run)
 	}
 	if err != nil {
-		return made, err
+		return made, nil, err
 	}
-	return p.made(stack, &answer), nil
+	if answer.Outcome == run.OutcomeSucceeded {
+		planned, err = p.desk.Planned(stack, answer.Run, puller)
+	}
+	return p.made(stack, &answer), planned, err
 }
 
 // endPatience limits ending a plan.
@@ -158,7 +168,7 @@ func (p *pullPlans) end(ctx context.Context, stack run.Stack, id string) {
 
 // made translates an answer.
 func (p *pullPlans) made(stack run.Stack, a *speculative.Answer) pullrequests.Plan {
-	out := pullrequests.Plan{Digest: a.ChangesDigest, Outputs: len(a.Outputs)}
+	out := pullrequests.Plan{Digest: a.ChangesDigest, Outputs: len(a.Outputs), Reads: readsOf(a)}
 	for _, n := range a.Needs {
 		out.Needs = append(out.Needs, n.Input+" of "+n.Stack)
 	}
@@ -170,6 +180,7 @@ func (p *pullPlans) made(stack run.Stack, a *speculative.Answer) pullrequests.Pl
 			out.Verdicts = []comment.Verdict{{Policy: "policies", Message: a.Policy.Message, Refuses: true}}
 		}
 	}
+	out.Verdicts = append(out.Verdicts, brokenContracts(a)...)
 	for _, d := range a.Problems.Errors() {
 		out.Problems = append(out.Problems, comment.Problem{Summary: d.Summary, Detail: d.Detail, Path: d.File, Line: d.Line})
 	}

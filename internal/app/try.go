@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	contracts "github.com/yuba-dev/yuba/internal/contracts/controller"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/usage"
@@ -31,6 +32,8 @@ type tries struct {
 	// direct reads the API without a cache. sources has the programs of stacks.
 	direct  client.Client
 	sources *previewSources
+	// judges checks plans against contracts; nil if the API does not serve them.
+	judges *contracts.Book
 }
 
 func newTries(e *engine, r *stacks.Reconciler, direct client.Client) *tries {
@@ -41,7 +44,7 @@ func newTries(e *engine, r *stacks.Reconciler, direct client.Client) *tries {
 			return err
 		}}
 	t := &tries{engine: e, desk: desk, direct: direct, sources: sources}
-	desk.Judge = t.judge
+	desk.Judge, desk.Contracts = t.judge, t.contracts
 	return t
 }
 

@@ -189,6 +189,7 @@ func TestPullRequestsArePlanned(t *testing.T) {
 	t.Run("from branch to comment to review to merge to apply", func(t *testing.T) { life(t, newWorld(t, server, y, "life", true)) })
 	t.Run("without webhooks", func(t *testing.T) { polled(t, newWorld(t, server, y, "polled", false)) })
 	t.Run("manifests of Kustomizations", func(t *testing.T) { manifests(t, newWorld(t, server, y, "manifests", false)) })
+	t.Run("the stacks behind, results and drift", func(t *testing.T) { behind(t, newWorld(t, server, y, "behind", true)) })
 	t.Run("a restart", func(t *testing.T) { restarted(t, newWorld(t, server, y, "restarted", false)) })
 	t.Run("the branch planner of tofu-controller", func(t *testing.T) { adopted(t, newWorld(t, server, y, "adopted", false)) })
 }

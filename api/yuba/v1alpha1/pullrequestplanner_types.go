@@ -87,6 +87,10 @@ type PullRequestPlannerSpec struct {
 	// +optional
 	Programs string `json:"programs,omitempty"`
 
+	// What follows in the stacks behind those that a pull request changes.
+	// +optional
+	Impact PullRequestImpactSpec `json:"impact,omitempty,omitzero"`
+
 	// The comments and statuses at the forge.
 	// +optional
 	Feedback PullRequestFeedback `json:"feedback,omitempty,omitzero"`
@@ -176,6 +180,33 @@ type PullRequestRules struct {
 const (
 	ForksMember = "Member"
 	ForksNever  = "Never"
+)
+
+// PullRequestImpactSpec says what is shown of the stacks that read what a pull request changes, by contracts and by
+// Secrets with outputs.
+type PullRequestImpactSpec struct {
+	// When to show the stacks behind. "Breaking" compares what they read with the planned outputs, without planning
+	// them, and shows those whose contract breaks; the others are only named. "Always" plans them, too, with the planned
+	// values in place of the published ones, and shows the plans: with their credentials. "Never" shows nothing, unless
+	// somebody comments "/yuba impact".
+	// +kubebuilder:validation:Enum=Breaking;Always;Never
+	// +kubebuilder:default:=Breaking
+	// +optional
+	When string `json:"when,omitempty"`
+
+	// How many levels of stacks to show: 1 are those that read from a changed stack.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=20
+	// +kubebuilder:default:=3
+	// +optional
+	Levels int32 `json:"levels,omitempty"`
+}
+
+// The values of spec.impact.when.
+const (
+	ImpactBreaking = "Breaking"
+	ImpactAlways   = "Always"
+	ImpactNever    = "Never"
 )
 
 // PullRequestFeedback says what is shown at the forge.
@@ -284,10 +315,38 @@ type PullRequestStatus struct {
 	// How many more stacks there are than the list has.
 	// +optional
 	MoreStacks int32 `json:"moreStacks,omitempty"`
+	// The stacks behind those, what breaks first, as far as there is room.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	// +optional
+	Behind []PullRequestBehind `json:"behind,omitempty"`
+	// How many more stacks behind there are than the list has.
+	// +optional
+	MoreBehind int32 `json:"moreBehind,omitempty"`
 }
 
+// PullRequestBehind is a stack that reads what a pull request changes.
+type PullRequestBehind struct {
+	// The name, NAMESPACE/NAME.
+	Name string `json:"name"`
+	// The number of steps from a changed stack.
+	Level int32 `json:"level"`
+	// What becomes of it: breaks, fails, refused, changes, same, runs, mayRun or unknown.
+	Effect PullRequestEffect `json:"effect"`
+	// What it reads that changes, without sensitive values, or why it breaks.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// The numbers of changes in its plan with the planned values.
+	// +optional
+	Counts PullRequestCounts `json:"counts,omitempty,omitzero"`
+}
+
+// PullRequestEffect is what becomes of a stack behind those that a pull request changes.
+// +kubebuilder:validation:Enum=breaks;fails;refused;changes;same;runs;mayRun;unknown
+type PullRequestEffect string
+
 // PullRequestState is how far the plans of a pull request are.
-// +kubebuilder:validation:Enum=Waiting;Planning;Planned;Failed;Held;Merged;Applied
+// +kubebuilder:validation:Enum=Waiting;Planning;Planned;Failed;Held;Merged;Applied;Drifted
 type PullRequestState string
 
 // The states of pull requests.
@@ -301,6 +360,8 @@ const (
 	PullRequestMerged PullRequestState = "Merged"
 	// PullRequestApplied: all stacks have applied the merge commit, or had nothing to change.
 	PullRequestApplied PullRequestState = "Applied"
+	// PullRequestDrifted: the infrastructure of a stack differs from what was applied since.
+	PullRequestDrifted PullRequestState = "Drifted"
 )
 
 // PullRequestCounts are numbers of resources.

@@ -43,7 +43,7 @@ func example() *surveyView {
 	waits.Outcome, waits.Needs = "", []speculative.Need{{Stack: "t/net", Input: "output id"}}
 	fine := one("fine", "fine/e.tf")
 	return &surveyView{Stacks: []surveyed{failed, broken, refused, before, waits, fine},
-		Skipped: []skipped{{"flux/modules", "it has submodules", []string{"t/prod"}, false}, {"flux/prod", "it follows the branch prod", []string{"t/other"}, true}}, Reached: []reached{{"t/app", 1, "runs", []string{"Secret x: y changes"}}}}
+		Skipped: []skipped{{"flux/modules", "it has submodules", []string{"t/prod"}, false}, {"flux/prod", "it follows the branch prod", []string{"t/other"}, true}}, Reached: []reached{{Stack: "t/app", Level: 1, Effect: "runs", Because: []string{"Secret x: y changes"}}}}
 }
 
 func TestWorkflowCommands(t *testing.T) {

@@ -11,11 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/trials"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
-	"github.com/yuba-dev/yuba/internal/contracts/impact"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/speculative"
@@ -75,65 +73,6 @@ func (v *surveyor) text(ctx context.Context, t *content.Try) string {
 	return plan.Render(p, plan.RenderOptions{})
 }
 
-// reached is a stack that reads what a plan changes.
-type reached struct {
-	Stack string `json:"stack"`
-	// Level is the number of steps from a planned stack, Effect what happens, Because why.
-	Level   int      `json:"level"`
-	Effect  string   `json:"effect"`
-	Because []string `json:"because"`
-}
-
-// reachedBy lists the stacks behind the planned ones that run or may run.
-func reachedBy(stacks []infrav1.Terraform, planned []surveyed) (list []reached) {
-	edges, plans := impact.Of(stacks), impact.Plans{}
-	for i := range planned {
-		t := &planned[i].Try
-		switch t.Result() {
-		case speculative.ResultChanges, speculative.ResultUnchanged:
-			c := impact.Change{}
-			for _, o := range t.Outputs {
-				c[o.Name] = o
-			}
-			plans[t.Stack()] = c
-		}
-	}
-	known := map[string]int{}
-	for of := range plans {
-		found := edges.ImpactOf(of, plans)
-		for level, row := range found.Levels {
-			for _, r := range row {
-				if _, isPlanned := plans[r.Stack]; isPlanned || r.Effect == impact.Rests {
-					continue
-				}
-				one := reached{r.Stack, level + 1, effects[r.Effect], r.Because}
-				if at, seen := known[r.Stack]; seen {
-					list[at] = nearer(list[at], one)
-					continue
-				}
-				known[r.Stack] = len(list)
-				list = append(list, one)
-			}
-		}
-	}
-	slices.SortFunc(list, func(a, b reached) int { return cmp.Or(a.Level-b.Level, cmp.Compare(a.Stack, b.Stack)) })
-	return list
-}
-
-var effects = map[impact.Effect]string{impact.Runs: "runs", impact.MayRun: "may run"}
-
-// nearer puts two ways to the same stack together.
-func nearer(a, b reached) reached {
-	if a.Effect != effects[impact.Runs] {
-		a.Effect = b.Effect
-	}
-	a.Level = min(a.Level, b.Level)
-	a.Because = append(a.Because, b.Because...)
-	slices.Sort(a.Because)
-	a.Because = slices.Compact(a.Because)
-	return a
-}
-
 const (
 	maxShownFiles   = 3
 	maxShownChanges = 6
@@ -161,15 +100,8 @@ func (v *surveyView) show(s *session.Session, out *ui.Output) error {
 		}
 		v.problems(s)
 	}
-	if len(v.Reached) > 0 {
-		fmt.Fprintln(s.Out)
-		rows := [][]string{{"LEVEL", "STACK", "EFFECT", "READS"}}
-		for _, r := range v.Reached {
-			rows = append(rows, []string{fmt.Sprint(r.Level), r.Stack, r.Effect, strings.Join(r.Because, "; ")})
-		}
-		if err := s.Table(rows, out); err != nil {
-			return err
-		}
+	if err := v.showReached(s, out); err != nil {
+		return err
 	}
 	v.news(s)
 	return nil

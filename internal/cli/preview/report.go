@@ -24,8 +24,8 @@ func reportOf(v *surveyView, marker, environment, commit, link string) comment.R
 			r.Stacks = append(r.Stacks, comment.Stack{Name: name, State: comment.Held, Reason: "not planned: the GitRepository " + k.Name + ": " + k.Why})
 		}
 	}
-	for _, one := range v.Reached {
-		r.Consequences = append(r.Consequences, comment.Consequence{Name: one.Stack, Level: one.Level, Because: strings.Join(one.Because, "; ")})
+	for i := range v.Reached {
+		r.Consequences = append(r.Consequences, v.Reached[i].consequence())
 	}
 	return r
 }

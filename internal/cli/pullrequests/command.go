@@ -109,7 +109,8 @@ func newShowCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show NUMBER", Aliases: []string{"get"},
 		Short: "Show a pull request and the stacks that it changes",
-		Long: `Show a pull request: its commit, how far its plans are, and what each of them changes. NUMBER is the number at the forge, or
+		Long: `Show a pull request: its commit, how far its plans are, and what each of them changes; then the stacks that read what the
+plans change, with what breaks first (spec.impact of the PullRequestPlanner). NUMBER is the number at the forge, or
 SOURCE#NUMBER with the name of the GitRepository.`,
 		Example: "  yuba pr show 7\n  yuba pr show infra#7 -o json",
 	}
@@ -133,7 +134,7 @@ SOURCE#NUMBER with the name of the GitRepository.`,
 		if k.MoreStacks > 0 {
 			s.News("And %d more.", k.MoreStacks)
 		}
-		return nil
+		return showBehind(s, k, out)
 	})
 }
 

@@ -6,6 +6,7 @@ package stacks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,7 +50,7 @@ credentials; policies judge the configuration first. An uploaded directory is re
 require the right to create the resource "terraforms/preview" of the API group content.yuba.dev in the namespaces of the
 stacks; the role "edit" has it. Ctrl-C cancels the plans that have not ended, and shows the results so far.
 
-The exit code is 4 if a plan failed, 5 if stacks cannot be planned before others are applied, else 0.`,
+The exit code is 4 if a plan failed or breaks a contract, 5 if stacks cannot be planned before others are applied, else 0.`,
 		Example: `  yuba impact network
   yuba impact team-a/network -o json
   yuba impact network --dir ./infrastructure
@@ -159,6 +160,7 @@ func (w *impactWalk) change(ctx context.Context, key types.NamespacedName) error
 		w.plans[view.Stack] = nil
 	}
 	view.Impact = w.edges.ImpactOf(view.Stack, w.plans)
+	w.breaks()
 	return nil
 }
 
@@ -205,7 +207,10 @@ func (v *impactView) showTable(s *session.Session, out *ui.Output) error {
 			if r.Suspended {
 				effect += " (suspended)"
 			}
-			rows = append(rows, []string{fmt.Sprint(i + 1), r.Stack, effect, strings.Join(r.Because, "; ")})
+			if len(r.Breaks) > 0 {
+				effect = "breaks"
+			}
+			rows = append(rows, []string{fmt.Sprint(i + 1), r.Stack, effect, strings.Join(slices.Concat(r.Breaks, r.Because), "; ")})
 		}
 	}
 	return s.Table(rows, out)

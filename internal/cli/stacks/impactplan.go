@@ -45,8 +45,10 @@ type impactWalk struct {
 	// plans are the changes of the stacks that are planned, and runs their speculative plans: those
 	// that the next levels read.
 	plans impact.Plans
-	mu    sync.Mutex
-	runs  map[string]content.PlanOf
+	// judged is what the plans do to contracts.
+	judged []speculative.Contract
+	mu     sync.Mutex
+	runs   map[string]content.PlanOf
 }
 
 func succeeded(t *content.Try) bool { return t.Ended && t.Outcome == run.OutcomeSucceeded }
@@ -76,6 +78,7 @@ func (w *impactWalk) planFirst(ctx context.Context, key types.NamespacedName) (_
 	planned := w.preview(ctx, key, request, packed)
 	if succeeded(&planned) {
 		w.planned(&planned)
+		w.judged = append(w.judged, planned.Contracts...)
 	}
 	return planned, nil
 }
@@ -98,51 +101,40 @@ func (w *impactWalk) walk(ctx context.Context) error {
 	go w.keep(ctx)
 	defer w.forget(context.WithoutCancel(ctx))
 	w.view.Plans = []plannedLevel{}
-	done := map[string]bool{}
+	steps := &impact.Walk{Map: w.edges, Of: []string{w.view.Stack}, Plans: w.plans}
 	for n := 1; w.flags.levels == 0 || n <= w.flags.levels; n++ {
-		level := nextLevel(w.view.Levels, done)
-		if level == nil || ctx.Err() != nil {
+		step, more := steps.Next()
+		if !more || ctx.Err() != nil {
 			return nil
 		}
-		w.view.Plans = append(w.view.Plans, w.level(ctx, n, level))
+		w.view.Plans = append(w.view.Plans, w.level(ctx, n, steps, step))
 		// What is behind the planned stacks is compared with their plans from now on.
 		w.view.Impact = w.edges.ImpactOf(w.view.Stack, w.plans)
+		w.breaks()
 	}
 	return nil
 }
 
-// nextLevel returns the stacks of the first level that has some that are not done, and notes them.
-func nextLevel(levels [][]impact.Reached, done map[string]bool) (next []impact.Reached) {
-	for _, level := range levels {
-		for _, r := range level {
-			if !done[r.Stack] {
-				next = append(next, r)
-				done[r.Stack] = true
-			}
-		}
-		if next != nil {
-			return next
+// breaks notes in the answer which contracts the plans break.
+func (w *impactWalk) breaks() {
+	for _, c := range w.judged {
+		for _, h := range c.Broken {
+			w.view.Break(h.Consumer, h.String())
 		}
 	}
-	return nil
 }
 
 // level plans the stacks of one level.
-func (w *impactWalk) level(ctx context.Context, n int, level []impact.Reached) plannedLevel {
+func (w *impactWalk) level(ctx context.Context, n int, steps *impact.Walk, step impact.Step) plannedLevel {
 	out := plannedLevel{Level: n, Stacks: []content.Try{}}
-	var open []impact.Reached
-	for _, r := range level {
-		blocked := blockedBy(r, w.plans)
-		switch {
-		case r.Effect == impact.Rests:
-			out.Rests = append(out.Rests, r.Stack)
-		case blocked != nil:
-			namespace, name, _ := strings.Cut(r.Stack, "/")
-			out.Stacks = append(out.Stacks, content.Try{Namespace: namespace, Name: name, Ended: true, Needs: blocked})
-		default:
-			open = append(open, r)
-		}
+	for _, r := range step.Rests {
+		out.Rests = append(out.Rests, r.Stack)
 	}
+	for _, r := range step.Blocked {
+		namespace, name, _ := strings.Cut(r.Stack, "/")
+		out.Stacks = append(out.Stacks, content.Try{Namespace: namespace, Name: name, Ended: true, Needs: needsOf(steps.Needs(r))})
+	}
+	open := step.Open
 	if len(open) > 0 {
 		w.session.News("Level %d: planning %s.", n, ui.Count(len(open), "stack"))
 	}
@@ -155,6 +147,7 @@ func (w *impactWalk) level(ctx context.Context, n int, level []impact.Reached) p
 		if t := &results[i]; succeeded(t) {
 			w.plans[t.Stack()] = changeOf(t)
 			w.planned(t)
+			w.judged = append(w.judged, t.Contracts...)
 		}
 	}
 	out.Stacks = append(out.Stacks, results...)
@@ -163,13 +156,10 @@ func (w *impactWalk) level(ctx context.Context, n int, level []impact.Reached) p
 	return out
 }
 
-// blockedBy are the stacks that a stack reads from, that would run, and that have no plan; nil if
-// there are none.
-func blockedBy(r impact.Reached, plans impact.Plans) (needs []speculative.Need) {
-	for _, producer := range r.From {
-		if _, planned := plans[producer]; !planned {
-			needs = append(needs, speculative.Need{Stack: producer, Input: "what " + producer + " outputs"})
-		}
+// needsOf are stacks whose outputs are not known.
+func needsOf(producers []string) (needs []speculative.Need) {
+	for _, producer := range producers {
+		needs = append(needs, speculative.Need{Stack: producer, Input: "what " + producer + " outputs"})
 	}
 	return needs
 }

@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/trials"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/contracts/impact"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/speculative"
 )
@@ -77,6 +79,9 @@ func (v *impactView) showPlans(s *session.Session) {
 		for k := range level.Groups {
 			fmt.Fprint(s.Out, trials.Text(&level.Groups[k]))
 		}
+		for _, r := range v.broken(i) {
+			fmt.Fprintf(s.Out, "%s breaks:\n%s", r.Stack, trials.Indented(strings.Join(r.Breaks, "\n")))
+		}
 		if len(level.Rests) > 0 {
 			fmt.Fprintf(s.Out, "%s: would not run, nothing that they read changes\n    %s\n", ui.Count(len(level.Rests), "stack"),
 				ui.SomeOf(level.Rests, maxRests))
@@ -85,6 +90,27 @@ func (v *impactView) showPlans(s *session.Session) {
 	if more := len(v.Levels) - len(v.Plans); more > 0 {
 		s.News("%s not planned (--levels).", ui.Count(more, "more level"))
 	}
+}
+
+// broken are the stacks of a planned level that the plans before it break.
+func (v *impactView) broken(level int) (list []impact.Reached) {
+	if level >= len(v.Levels) {
+		return nil
+	}
+	for _, r := range v.Levels[level] {
+		if len(r.Breaks) > 0 {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// breaking counts the stacks whose contract breaks.
+func (v *impactView) breaking() (n int) {
+	for i := range v.Levels {
+		n += len(v.broken(i))
+	}
+	return n
 }
 
 // maxRests limits the stacks that are named although nothing happens to them.
@@ -113,6 +139,8 @@ func (w *impactWalk) outcome(ctx context.Context) error {
 		return ui.Exitf(ui.ExitInterrupted, "interrupted after %s", ui.Count(len(all), "plan"))
 	case failed > 0:
 		return ui.WithCode(ui.ExitRunFailed, errors.New(ui.Count(failed, "plan")+" failed"))
+	case w.view.breaking() > 0:
+		return ui.WithCode(ui.ExitRunFailed, errors.New("the plan breaks a contract of "+ui.Count(w.view.breaking(), "stack")))
 	case unknown > 0:
 		return ui.WithCode(ui.ExitWaiting, errors.New(ui.Count(unknown, "stack")+" cannot be planned before others are applied"))
 	}

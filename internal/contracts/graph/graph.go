@@ -155,12 +155,18 @@ func (g Graph) Cone(from ...string) [][]string {
 // Reach is Cone for one stack, which it never contains. If there is a cycle, it returns it, and all
 // stacks in one wave.
 func (g Graph) Reach(from string) (waves [][]string, cycle []string) {
-	waves, cycle = g.cone([]string{from})
-	if cycle != nil {
-		waves = [][]string{slices.Sorted(maps.Keys(g.behind([]string{from})))}
-	}
+	waves, cycle = g.ReachAll(from)
 	for i := range waves {
 		waves[i] = slices.DeleteFunc(waves[i], func(name string) bool { return name == from })
+	}
+	return waves, cycle
+}
+
+// ReachAll is Cone for several stacks. If there is a cycle, it returns it, and all stacks in one wave.
+func (g Graph) ReachAll(from ...string) (waves [][]string, cycle []string) {
+	waves, cycle = g.cone(from)
+	if cycle != nil {
+		waves = [][]string{slices.Sorted(maps.Keys(g.behind(from)))}
 	}
 	return waves, cycle
 }

@@ -31,6 +31,12 @@ type Reached struct {
 	Because []string `json:"because"`
 	// From are the stacks that it reads from and that the change reaches, sorted.
 	From []string `json:"from"`
+	// Inputs are the parts that it reads and that change, or are known after the apply only, without
+	// sensitive values; the first ones, if there are many.
+	Inputs []Input `json:"inputs,omitempty"`
+	// Breaks says how the change breaks a contract that the stack reads. The caller adds it: plans do
+	// not tell the types of contracts.
+	Breaks []string `json:"breaks,omitempty"`
 	// Suspended is set if it runs only after it is resumed.
 	Suspended bool `json:"suspended,omitempty"`
 }
@@ -56,6 +62,17 @@ func (i *Impact) Count(e Effect) int {
 	return n
 }
 
+// Break notes that the change breaks a contract that a reached stack reads.
+func (i *Impact) Break(consumer, why string) {
+	for _, level := range i.Levels {
+		for k := range level {
+			if level[k].Stack == consumer && !slices.Contains(level[k].Breaks, why) {
+				level[k].Breaks = append(level[k].Breaks, why)
+			}
+		}
+	}
+}
+
 // Change is what a plan does to the outputs of a stack: those that it changes, by name. A nil Change
 // may change every output.
 type Change map[string]plan.OutputValueChange
@@ -78,7 +95,11 @@ type Plans map[string]Change
 
 // ImpactOf computes whom a change of a stack reaches, as far as plans tell: what is behind a planned
 // stack is compared with what its plan changes.
-func (m *Map) ImpactOf(of string, plans Plans) Impact {
+func (m *Map) ImpactOf(of string, plans Plans) Impact { return m.ImpactOfAll([]string{of}, plans) }
+
+// ImpactOfAll computes whom changes of several stacks reach together. One of them is reached only if it
+// reads from another one: its own plan was made without what that one changes.
+func (m *Map) ImpactOfAll(of []string, plans Plans) Impact {
 	from := map[string][]*Edge{} // by consumer
 	var flow []graph.Edge
 	for i := range m.Edges {
@@ -87,30 +108,26 @@ func (m *Map) ImpactOf(of string, plans Plans) Impact {
 			flow = append(flow, graph.Edge{Producer: e.Producer, Consumer: e.Consumer})
 		}
 	}
-	levels, cycle := graph.New(flow).Reach(of)
-	effects := map[string]Effect{of: Runs}
+	levels, cycle := graph.New(flow).ReachAll(of...)
+	effects := map[string]Effect{}
+	for _, name := range of {
+		effects[name] = Runs
+	}
 	result := Impact{Levels: [][]Reached{}, Cycle: cycle}
 	for _, names := range levels {
 		var level []Reached
 		for _, name := range names {
-			r := Reached{Stack: name, Effect: Rests, Suspended: m.suspended[name], Because: []string{}}
-			for _, e := range from[name] {
-				effect, because := plans.through(e, effects)
-				if because == "" {
-					continue
-				}
-				r.From = append(r.From, e.Producer)
-				if worse(effect, r.Effect) {
-					r.Effect = effect
-				}
-				r.Because = append(r.Because, because)
+			if len(of) == 1 && name == of[0] {
+				continue // it reads from itself, directly or not
 			}
-			if len(r.From) == 0 {
+			r, reached := m.reached(name, from[name], plans, effects)
+			origin := slices.Contains(of, name)
+			if !reached || origin && r.Effect == Rests {
 				continue // only behind stacks that rest
 			}
-			slices.Sort(r.From)
-			r.From, r.Because = slices.Compact(r.From), slices.Compact(r.Because)
-			effects[name] = r.Effect
+			if !origin {
+				effects[name] = r.Effect
+			}
 			level = append(level, r)
 		}
 		if len(level) > 0 {
@@ -118,6 +135,27 @@ func (m *Map) ImpactOf(of string, plans Plans) Impact {
 		}
 	}
 	return result
+}
+
+// reached is what arrives at a stack by its edges, if something does.
+func (m *Map) reached(name string, edges []*Edge, plans Plans, effects map[string]Effect) (r Reached, ok bool) {
+	r = Reached{Stack: name, Effect: Rests, Suspended: m.suspended[name], Because: []string{}}
+	for _, e := range edges {
+		effect, because := plans.through(e, effects)
+		if because == "" {
+			continue
+		}
+		r.From = append(r.From, e.Producer)
+		if worse(effect, r.Effect) {
+			r.Effect = effect
+		}
+		r.Because = append(r.Because, because)
+		r.Inputs = append(r.Inputs, plans.inputs(e)...)
+	}
+	slices.Sort(r.From)
+	r.From, r.Because = slices.Compact(r.From), slices.Compact(r.Because)
+	r.Inputs = r.Inputs[:min(len(r.Inputs), maxInputs)]
+	return r, len(r.From) > 0
 }
 
 func worse(a, b Effect) bool {

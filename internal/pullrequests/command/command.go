@@ -20,6 +20,7 @@ const (
 	Plan    Verb = "plan"
 	Replan  Verb = "replan"
 	Approve Verb = "approve"
+	Impact  Verb = "impact"
 	Help    Verb = "help"
 )
 
@@ -38,11 +39,12 @@ var verbs = map[Verb]verb{
 	Plan:    {forge.Write, []string{"--commit="}, true, "plan stacks that have no plan of this commit; all that the pull request changes, unless some are named. For a fork, name the commit that you have looked at"},
 	Replan:  {forge.Write, []string{"--commit="}, true, "plan again, even if there is a plan"},
 	Approve: {forge.Write, []string{"--commit="}, false, "approve the plans shown, of this commit"},
+	Impact:  {forge.Write, nil, false, "plan the stacks behind the changed ones, with the planned values in place of the published ones"},
 	Help:    {forge.Read, nil, false, "show this list"},
 }
 
 // Verbs returns all verbs, in the order of help.
-func Verbs() []Verb { return []Verb{Plan, Replan, Approve, Help} }
+func Verbs() []Verb { return []Verb{Plan, Replan, Approve, Impact, Help} }
 
 // Right is what somebody needs in the repository to use a verb.
 func (v Verb) Right() forge.Right {

@@ -27,6 +27,8 @@ func TestParse(t *testing.T) {
 		"several":                  {text: "/yuba plan a\n/yuba replan b", want: []Command{{Verb: Plan, Stacks: []string{"a"}}, {Verb: Replan, Stacks: []string{"b"}}}},
 		"in capitals":              {text: "/Yuba PLAN", want: []Command{{Verb: Plan}}},
 		"approve a commit":         {text: "/yuba approve --commit 1a2b3c4", want: []Command{{Verb: Approve, Commit: "1a2b3c4"}}},
+		"ask for what follows":     {text: "/yuba impact", want: []Command{{Verb: Impact}}},
+		"ask for a part of it":     {text: "/yuba impact net", problems: []Problem{{"net", "impact accepts no names"}}},
 		"help":                     {text: "/yuba help", want: []Command{{Verb: Help}}},
 		"no verb":                  {text: "/yuba", want: []Command{{Verb: Help}}},
 		"tofu-controller's":        {text: "!replan", want: []Command{{Verb: Replan}}},

@@ -62,7 +62,12 @@ var reports = map[string]Report{
 			{Name: "prod/old", State: Planned, Fate: Deleted, Counts: Counts{Destroy: 4}},
 			{Name: "prod/moved", State: Planned, Counts: Counts{Import: 1, Move: 2, Forget: 3}, Fields: []Field{{Path: "spec.interval", Before: "1h", After: "2h"}}},
 		},
-		Consequences: []Consequence{{Name: "prod/app", Level: 1, Because: "output vpc_id changes"}, {Name: "prod/edge", Level: 2, Because: "output subnets loses its type", Breaking: true}}},
+		Consequences: []Consequence{{Name: "prod/app", Level: 1, Effect: Changes, Counts: Counts{Change: 1}, Changes: "  ~ app\n", Inputs: []Input{{"prod/network", "vpc_id", `"vpc-1"`, `"vpc-2"`}}},
+			{Name: "prod/edge", Level: 2, Effect: Breaks, Because: []string{"it reads base.subnets, which is not a list any more"}}, {Name: "prod/dns", Level: 1, Effect: MayRun, Because: []string{"contract base 1.0"}},
+			{Name: "prod/apps", Level: 1, Effect: Changes, Counts: Counts{Change: 1}, Changes: "  ~ app\n", Inputs: []Input{{"prod/network", "vpc_id", `"vpc-1"`, `"vpc-2"`}}}}},
+	"breaking": {Marker: "m", OnlyBreaking: true, MoreBehind: 2, BehindBusy: true, Stacks: []Stack{{Name: "prod/network", State: Planned, Outputs: 1, Changes: "  ~ base\n"}},
+		Consequences: []Consequence{{Name: "prod/app", Level: 1, Effect: Breaks, Inputs: []Input{{"prod/network", "base.cidr", `"10.0.0.0/16"`, "(sensitive value)"}}, Because: []string{"it reads base.vpc, which is missing"}},
+			{Name: "prod/here", Level: 1, Effect: Breaks, Here: true, Because: []string{"it reads base.vpc, which is missing"}}, {Name: "prod/later", Level: 2, Effect: MayRun}, {Name: "prod/next", Level: 1, Effect: Runs}}},
 	"nothing":  {Marker: "m", Link: "https://yuba.example.com/pr/5"},
 	"conflict": {Marker: "m", Problems: []Problem{{Summary: "The pull request conflicts with main", Detail: "Merge main into it."}}},
 	"applied":  {Marker: "m", Stacks: []Stack{{Name: "prod/network", State: Applied, Counts: Counts{Add: 2}}}},
@@ -96,10 +101,11 @@ func TestGolden(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	for name, want := range map[string]forge.Status{
-		"mixed":    {Result: forge.Failure, Description: "15 stacks: 1 failed, 1 refused by policy, 4 to destroy, 1 to replace, 7 to add, 3 to change, 1 to import, 2 to move, 3 to forget, 2 in progress, 1 held, 1 with warnings, 1 created, 1 deleted", URL: "https://yuba.example.com/pr/5", Annotations: []forge.Annotation{{Path: "network/main.tf", Line: 12, Title: "Unsupported argument", Message: "An argument named \"cidr\" is not expected here."}}},
+		"mixed":    {Result: forge.Failure, Description: "15 stacks: 1 failed, 1 refused by policy, 4 to destroy, 1 to replace, 7 to add, 3 to change, 1 to import, 2 to move, 3 to forget, 2 in progress, 1 held, 1 with warnings, 1 created, 1 deleted, breaks 1 stack behind", URL: "https://yuba.example.com/pr/5", Annotations: []forge.Annotation{{Path: "network/main.tf", Line: 12, Title: "Unsupported argument", Message: "An argument named \"cidr\" is not expected here."}}},
 		"nothing":  {Result: forge.Success, Description: "This pull request changes no stack", URL: "https://yuba.example.com/pr/5"},
 		"conflict": {Result: forge.Failure, Description: "This pull request cannot be planned"},
-		"applied":  {Result: forge.Success, Description: "1 stack: 2 to add"},
+		"breaking": {Result: forge.Failure, Description: "1 stack: 1 changed output, breaks 1 stack behind"},
+		"applied":  {Result: forge.Success, Description: "1 stack: 1 applied, 2 to add"},
 	} {
 		want.Name = "yuba"
 		if diff := cmp.Diff(want, Status("yuba", reports[name])); diff != "" {
@@ -108,6 +114,14 @@ func TestStatus(t *testing.T) {
 	}
 	waits := Report{Stacks: []Stack{{Name: "a", State: Running}, {Name: "b", State: Planned}}}
 	if got := Status("yuba", waits); got.Result != forge.Pending || got.Description != "2 stacks: no changes, 1 in progress" {
+		t.Errorf("%+v", got)
+	}
+	follows := Report{Stacks: []Stack{{Name: "b", State: Planned}}, BehindBusy: true}
+	if got := Status("yuba", follows); got.Result != forge.Pending {
+		t.Errorf("before it is known what breaks: %+v", got)
+	}
+	follows.BehindBusy, follows.Consequences = false, []Consequence{{Name: "c", Effect: Fails}, {Name: "d", Effect: Breaks, Here: true}}
+	if got := Status("yuba", follows); got.Result != forge.Failure || !strings.HasSuffix(got.Description, "breaks 1 stack behind") {
 		t.Errorf("%+v", got)
 	}
 	first := Report{Stacks: []Stack{{Name: "a", State: Waiting}}}
@@ -154,6 +168,7 @@ func word(r *rand.Rand) string {
 func anyReport(r *rand.Rand) Report {
 	number := func() int { return max(r.Intn(8)-4, 0) }
 	out := Report{Marker: "yuba:" + word(r), Environment: word(r), Commit: word(r), Link: []string{"", "https://yuba.example.com/" + word(r), word(r)}[r.Intn(3)]}
+	out.OnlyBreaking, out.MoreBehind, out.BehindNote = r.Intn(2) == 0, number(), word(r)
 	problems := func() (list []Problem) {
 		for range number() {
 			list = append(list, Problem{word(r), strings.Repeat(word(r), r.Intn(100)), word(r), number()})
@@ -167,7 +182,8 @@ func anyReport(r *rand.Rand) Report {
 		for range number() {
 			s.Verdicts = append(s.Verdicts, Verdict{word(r), word(r), r.Intn(2) == 0})
 			s.Fields = append(s.Fields, Field{word(r), word(r), word(r)})
-			out.Consequences = append(out.Consequences, Consequence{word(r), r.Intn(9), word(r), r.Intn(2) == 0})
+			out.Consequences = append(out.Consequences, Consequence{Name: word(r), Level: r.Intn(9), Effect: []Effect{Breaks, Fails, Changes, Runs, Unknown}[r.Intn(5)], Here: r.Intn(3) == 0,
+				Inputs: []Input{{word(r), word(r), word(r), word(r)}}, Because: []string{word(r)}, Counts: Counts{Destroy: number()}, Changes: strings.Repeat("  ~ "+word(r)+"\n", r.Intn(50))})
 		}
 		out.Stacks = append(out.Stacks, s)
 	}
@@ -265,6 +281,12 @@ func TestWholeComments(t *testing.T) {
 	r := Report{Marker: "yuba:x", Commit: "0123456789abcdef", Stacks: []Stack{{Name: "prod/a", State: Planned, Counts: Counts{Add: 1}, Changes: "  + a\n"}}}
 	if _, whole := RenderWhole(r, gitHub); !whole {
 		t.Error("a small comment is not whole")
+	}
+	for i := range 500 {
+		r.Consequences = append(r.Consequences, Consequence{Name: fmt.Sprintf("prod/%d", i), Effect: Changes, Changes: strings.Repeat(fmt.Sprintf("  ~ %d\n", i), 1000)})
+	}
+	if text, whole := RenderWhole(r, gitHub); !whole || !strings.Contains(text, "+   a") || !strings.Contains(text, "details of the stacks behind") {
+		t.Error("a comment without all of the stacks behind is not whole")
 	}
 	r.Stacks[0].Changes = strings.Repeat("  + a line of changes\n", 10_000)
 	if _, whole := RenderWhole(r, gitHub); whole {

@@ -35,7 +35,7 @@ const (
 func riskOf(s Stack) risk {
 	refuses, warns := judged(s)
 	switch {
-	case s.State == Failed || len(s.Problems) > 0:
+	case s.State == Failed || s.State == Drifted || len(s.Problems) > 0:
 		return failed
 	case refuses:
 		return refused
@@ -90,6 +90,11 @@ func (g group) result() string {
 	switch {
 	case g.State == Failed || len(g.Problems) > 0:
 		words = "failed"
+		if g.Reason != "" {
+			words += ": " + cell(g.Reason, 300)
+		}
+	case g.State == Drifted:
+		words = "**drifted**: " + cell(g.Reason, 200)
 	case g.State == Waiting, g.State == Running:
 		words = string(g.State)
 	case g.State == Held:

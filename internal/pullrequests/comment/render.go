@@ -16,23 +16,26 @@ type cut struct {
 	risky, harmless int
 	// messages limits findings and problems of a group, detail the bytes of each.
 	messages, detail int
-	// rows limits groups, names the stacks that are named in each, consequences those stacks.
-	rows, names, consequences int
+	// rows limits groups, names the stacks that are named in each, consequences those behind, and follows
+	// the text of each of their plans.
+	rows, names, consequences, follows int
 }
 
 // cuts are tried in this order.
 var cuts = []cut{
-	{50000, 50000, 50, 2000, 500, 50, 100},
-	{20000, 2000, 50, 2000, 500, 50, 100},
-	{20000, 0, 50, 2000, 500, 50, 100},
-	{4000, 0, 20, 1000, 500, 50, 50},
-	{1000, 0, 10, 500, 200, 20, 50},
-	{0, 0, 10, 300, 200, 20, 20},
-	{0, 0, 3, 200, 100, 10, 10},
-	{0, 0, 1, 200, 50, 5, 5},
-	{0, 0, 0, 0, 20, 3, 3},
-	{0, 0, 0, 0, 5, 2, 0},
-	{0, 0, 0, 0, 0, 0, 0},
+	{50000, 50000, 50, 2000, 500, 50, 100, 20000},
+	{50000, 50000, 50, 2000, 500, 50, 100, 2000},
+	{50000, 50000, 50, 2000, 500, 50, 100, 0},
+	{20000, 2000, 50, 2000, 500, 50, 100, 0},
+	{20000, 0, 50, 2000, 500, 50, 100, 0},
+	{4000, 0, 20, 1000, 500, 50, 50, 0},
+	{1000, 0, 10, 500, 200, 20, 50, 0},
+	{0, 0, 10, 300, 200, 20, 20, 0},
+	{0, 0, 3, 200, 100, 10, 10, 0},
+	{0, 0, 1, 200, 50, 5, 5, 0},
+	{0, 0, 0, 0, 20, 3, 3, 0},
+	{0, 0, 0, 0, 5, 2, 0, 0},
+	{0, 0, 0, 0, 0, 0, 0, 0},
 }
 
 // Render writes a report's comment.
@@ -60,12 +63,12 @@ type writer struct {
 	style  Style
 	cut    cut
 	out    strings.Builder
-	// changes, messages, rows and names count what is left out.
-	changes, messages, rows, names, consequences int
+	// changes, messages, rows and names count what is left out, behind what of the stacks behind.
+	changes, messages, rows, names, behind int
 }
 
-// whole reports whether nothing is left out so far.
-func (w *writer) whole() bool { return w.changes+w.messages+w.rows+w.names+w.consequences == 0 }
+// whole reports whether nothing that can be approved is left out so far.
+func (w *writer) whole() bool { return w.changes+w.messages+w.rows+w.names == 0 }
 
 func (w *writer) line(parts ...string) { w.out.WriteString(strings.Join(parts, "") + "\n") }
 
@@ -265,36 +268,9 @@ func colored(text string) string {
 	})
 }
 
-func (w *writer) consequencesOf(list []Consequence) {
-	if len(list) == 0 {
-		return
-	}
-	var lines []string
-	breaking := 0
-	for i, c := range list {
-		if c.Breaking {
-			breaking++
-		}
-		if i >= w.cut.consequences {
-			w.consequences++
-			continue
-		}
-		sign := "· "
-		if c.Breaking {
-			sign = "❌ breaks "
-		}
-		lines = append(lines, strings.Repeat("  ", min(max(c.Level-1, 0), 5))+"- "+sign+code(c.Name, 150)+": "+code(c.Because, 200))
-	}
-	head := plural(len(list), "stack") + " behind"
-	if breaking > 0 {
-		head += fmt.Sprintf(", %d of them break", breaking)
-	}
-	w.line("**", head, "**\n\n", strings.Join(lines, "\n"), "\n")
-}
-
 // rest says what is left out, and where all of it is.
 func (w *writer) rest() {
-	left := list(omitted(w.rows, "row"), omitted(w.changes, "text of changes"), omitted(w.messages, "message"), omitted(w.names, "name"), omitted(w.consequences, "stack behind"))
+	left := list(omitted(w.rows, "row"), omitted(w.changes, "text of changes"), omitted(w.messages, "message"), omitted(w.names, "name"), omitted(w.behind, "detail of the stacks behind"))
 	all := link("Details", w.report.Link)
 	if left != "" {
 		w.line("This comment leaves out ", left, ", because its size is limited.\n")
@@ -324,8 +300,8 @@ func omitted(n int, what string) string {
 		return "1 " + what
 	case what == "text of changes":
 		return strconv.Itoa(n) + " texts of changes"
-	case what == "stack behind":
-		return strconv.Itoa(n) + " stacks behind"
+	case what == "detail of the stacks behind":
+		return strconv.Itoa(n) + " details of the stacks behind"
 	}
 	return strconv.Itoa(n) + " " + what + "s"
 }

@@ -15,6 +15,8 @@ const (
 	// Held: there is no plan until somebody acts; the stack's Reason says who.
 	Held    State = "held"
 	Applied State = "applied"
+	// Drifted: the infrastructure differs from what was applied; the stack's Reason says how.
+	Drifted State = "drifted"
 )
 
 // Fate is what becomes of the stack itself.
@@ -72,16 +74,6 @@ type Stack struct {
 	Link string
 }
 
-// Consequence is a stack behind those that the pull request changes.
-type Consequence struct {
-	Name string
-	// Level is the number of steps from a changed stack.
-	Level int
-	// Because says what it reads that changes.
-	Because  string
-	Breaking bool
-}
-
 // Report is what is known of a pull request.
 type Report struct {
 	// Marker identifies the comment: letters, digits and :./-_ only.
@@ -91,8 +83,14 @@ type Report struct {
 	// Commit is the head that was planned.
 	Commit string
 	Stacks []Stack
-	// Consequences are the stacks behind them.
+	// Consequences are the stacks behind them. OnlyBreaking shows what breaks, and only names the others.
 	Consequences []Consequence
+	OnlyBreaking bool
+	// BehindBusy says that they are being planned. MoreBehind counts stacks behind that are not shown, BehindNote
+	// says what is not known of them.
+	BehindBusy bool
+	MoreBehind int
+	BehindNote string
 	// Problems are those of the pull request, such as a conflict or manifests that cannot be built.
 	Problems []Problem
 	// Link is the page of the pull request.

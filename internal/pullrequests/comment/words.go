@@ -105,7 +105,16 @@ func headline(r Report) string {
 			counts = plural(s.out, "changed output")
 		}
 	}
-	return plural(len(r.Stacks), "stack") + ": " + list(some(s.failed+len(r.Problems), "failed"), some(s.refused, "refused by policy"), counts, some(waits, "in progress"), some(s.states[Held], "held"), some(s.warned, "with warnings"), some(s.created, "created"), some(s.deleted, "deleted"))
+	return plural(len(r.Stacks), "stack") + ": " + list(some(s.failed+len(r.Problems), "failed"), some(s.refused, "refused by policy"), some(s.states[Drifted], "drifted"), some(s.states[Applied], "applied"), counts, some(waits, "in progress"), some(s.states[Held], "held"), some(s.warned, "with warnings"), some(s.created, "created"), some(s.deleted, "deleted"), breaks(r))
+}
+
+// breaks counts the stacks behind that break.
+func breaks(r Report) string {
+	n, _ := follows(r.Consequences)
+	if n == 0 {
+		return ""
+	}
+	return "breaks " + plural(n, "stack") + " behind"
 }
 
 // Status is the status beside the pull request's head.
@@ -113,9 +122,9 @@ func Status(name string, r Report) forge.Status {
 	s := sum(r)
 	status := forge.Status{Name: name, Result: forge.Success, Description: headline(r), URL: r.Link}
 	switch {
-	case s.failed+s.refused+len(r.Problems) > 0:
+	case s.failed+s.refused+s.states[Drifted]+len(r.Problems) > 0, breaks(r) != "":
 		status.Result = forge.Failure
-	case s.states[Waiting]+s.states[Running]+s.states[Held] > 0:
+	case s.states[Waiting]+s.states[Running]+s.states[Held] > 0, r.BehindBusy: // what follows may break
 		status.Result = forge.Pending
 	}
 	status.Annotations = annotations(r)

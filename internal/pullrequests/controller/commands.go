@@ -125,6 +125,8 @@ func (p *pull) command(by forge.User, at time.Time, c command.Command) (answer s
 		return p.planNow(command.Command{})
 	case command.Approve:
 		return p.approve(by, at, c)
+	case command.Impact:
+		return p.askForImpact()
 	}
 	return fmt.Sprintf("`/yuba %s` cannot be used here: `/yuba help` lists the commands.", c.Verb), false
 }

@@ -43,6 +43,8 @@ type Reconciler struct {
 	Open    func(forge.Config) (forge.Forge, error)
 	Sources Sources
 	Plans   Plans
+	// Impact finds out what follows; nil if nothing does.
+	Impact Impact
 	// Approve approves the pending plan of a stack. Repeated, it changes nothing.
 	Approve func(ctx context.Context, a Approval) error
 	Store   Store
@@ -115,7 +117,11 @@ func (r *Reconciler) planners(ctx context.Context, namespace string, wanted func
 
 // awaiting finds the planners that wait for a stack to plan or apply a merged pull request.
 func (r *Reconciler) awaiting(_ context.Context, o client.Object) (requests []reconcile.Request) {
-	for _, name := range r.memories.awaiting(o.GetNamespace() + "/" + o.GetName()) {
+	drifts, known := false, false
+	if t, ok := o.(*infrav1.Terraform); ok {
+		drifts, known = drifted(t)
+	}
+	for _, name := range r.memories.awaiting(o.GetNamespace()+"/"+o.GetName(), drifts, known) {
 		requests = append(requests, reconcile.Request{NamespacedName: name})
 	}
 	return requests

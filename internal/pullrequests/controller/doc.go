@@ -23,6 +23,7 @@
 //	discovery.go            which stacks a head changes
 //	plans.go                plans at work
 //	commands.go, answer.go  commands in comments
+//	behind.go               what follows in the stacks behind
 //	merged.go, identity.go  plans after a merge, and who approved them
 //	report.go, show.go      what is shown at the forge
 //	status.go               what the object shows

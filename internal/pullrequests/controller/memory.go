@@ -44,6 +44,8 @@ type memory struct {
 	hookKinds  []forge.Kind
 	// merged are the stacks of merged pull requests that are not applied yet.
 	merged map[string]bool
+	// watched are the stacks of merged pull requests whose drift is watched, and whether it was posted.
+	watched map[string]bool
 }
 
 type pullKey struct {
@@ -73,6 +75,9 @@ type pull struct {
 	Done []string
 	// Approvals are those of Head by a command.
 	Approvals []approval
+	// Asked says that somebody asked for the plans of the stacks behind Head. Behind is what is known of them.
+	Asked  bool    `json:",omitempty"`
+	Behind *behind `json:",omitempty"`
 	// Merged is set once it is merged.
 	Merged *merged
 
@@ -112,6 +117,8 @@ type stack struct {
 	Elsewhere bool            `json:",omitempty"`
 	// Files identifies the files that it reads in the head; empty if they are elsewhere.
 	Files string `json:",omitempty"`
+	// Reads are its planned outputs, which others read.
+	Reads Outputs `json:",omitzero"`
 
 	cancel func()
 }
@@ -123,6 +130,9 @@ type merged struct {
 	// Approvers and Objections are those of the planned head.
 	Approvers  []forge.User
 	Objections []string
+	// Watched says that all is over but drift. Said are digests of the statuses of stacks.
+	Watched bool              `json:",omitempty"`
+	Said    map[string]string `json:",omitempty"`
 }
 
 // approval is an approval by a command.
@@ -137,6 +147,8 @@ type ended struct {
 	stack *stack
 	plan  Plan
 	err   error
+	// foretold is set instead of stack at the end of the plans of the stacks behind.
+	foretold *foretold
 }
 
 func (m *memories) get(name types.NamespacedName, uid string) *memory {
@@ -177,11 +189,12 @@ func (m *memories) all() []*memory {
 	return out
 }
 
-// awaiting are the planners that wait for a stack.
-func (m *memories) awaiting(stack string) (names []types.NamespacedName) {
+// awaiting are the planners that wait for a stack, or have to post that it drifts, or does no more.
+func (m *memories) awaiting(stack string, drifts, known bool) (names []types.NamespacedName) {
 	for _, one := range m.all() {
 		one.mu.Lock()
-		if one.merged[stack] {
+		posted, watched := one.watched[stack]
+		if one.merged[stack] || watched && known && posted != drifts {
 			names = append(names, one.name)
 		}
 		one.mu.Unlock()
@@ -259,6 +272,9 @@ func (p *pull) stop() {
 			s.cancel, s.State = nil, comment.Waiting
 		}
 	}
+	if p.Behind != nil && p.Behind.cancel != nil {
+		p.forgetBehind()
+	}
 	p.release()
 }
 
@@ -266,6 +282,7 @@ func (p *pull) stop() {
 func (p *pull) clear() {
 	p.stop()
 	p.Head, p.Found, p.Stacks, p.Problems, p.Held, p.Approvals = "", false, nil, nil, "", nil
+	p.Asked, p.Behind = false, nil
 	p.retry, p.failures = time.Time{}, 0
 }
 

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -30,6 +29,9 @@ func (r *Reconciler) merge(ctx context.Context, o *yubav1.PullRequestPlanner, m 
 	if !p.Found || p.Head != p.Now.Head.Commit || len(p.Stacks) == 0 {
 		return r.erase(ctx, m, p) // it changes no stack, or what was merged was not shown
 	}
+	if p.watched() {
+		return r.look(ctx, o, m, l, p)
+	}
 	if p.Merged == nil {
 		p.stop()
 		review, err := r.review(ctx, l, p)
@@ -46,12 +48,13 @@ func (r *Reconciler) merge(ctx context.Context, o *yubav1.PullRequestPlanner, m 
 		}
 		done = done && fate == decide.Done
 	}
-	if err := r.show(ctx, o, m, l, p); err != nil {
+	if err := r.results(ctx, o, m, l, p); err != nil {
 		return err
 	}
 	over := p.Merged.At.Add(mergedPatience)
 	if done || r.now().After(over) {
-		return r.erase(ctx, m, p)
+		p.watch()
+		return nil
 	}
 	m.at(over)
 	return nil
@@ -91,8 +94,7 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 	if s.State == comment.Applied {
 		return decide.Done, nil
 	}
-	namespace, name, _ := strings.Cut(s.Name, "/")
-	key := types.NamespacedName{Namespace: namespace, Name: name}
+	key := stackKey(s.Name)
 	var t infrav1.Terraform
 	if err := r.Client.Get(ctx, key, &t); apierrors.IsNotFound(err) {
 		s.State, s.Reason = comment.Applied, "the stack is gone"
@@ -108,7 +110,7 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 	fate, why := decide.AfterMerge(decide.Merged{Allowed: o.Spec.Merge.ApproveReviewed, Review: decide.Review{Approvers: p.Merged.Approvers, Objections: p.Merged.Objections},
 		Shown: s.approvable(), Commit: p.Merged.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
 		Pending: pending, Changes: t.Status.Plan.ChangesDigest, Approved: t.Status.Plan.Approved || pending != "" && t.Spec.ApprovePlan == pending,
-		Same: same})
+		Same: same, Failed: failedAt(&t, p.Merged.Commit)})
 	by := accounts(p.Merged.Approvers)
 	if fate == decide.Approve && (p.Of == "" || len(by) == 0) {
 		fate, why = decide.Unreviewed, "the plan "+pending+" waits for an approval: the forge does not identify who approved the pull request"
@@ -145,6 +147,8 @@ func (s *stack) told(fate decide.Fate, why string) {
 	switch fate {
 	case decide.Done:
 		s.State, s.Reason = comment.Applied, ""
+	case decide.Failed:
+		s.State = comment.Failed
 	case decide.Differs, decide.Unreviewed:
 		s.State = comment.Held
 	default:

@@ -78,6 +78,8 @@ type Plan struct {
 	Counts   comment.Counts
 	Outputs  int
 	Verdicts []comment.Verdict
+	// Reads are the outputs that it changes.
+	Reads Outputs
 }
 
 // Approval is the approval of a pending plan by the review of its pull request.

@@ -82,6 +82,10 @@ func limited(l *link, err error) {
 // take takes the end of a plan. One of an earlier head is gone from the list.
 func (m *memory) take(e ended) {
 	p := m.pulls[e.key]
+	if p != nil && e.foretold != nil {
+		p.took(e.foretold)
+		return
+	}
 	if p == nil || !slices.Contains(p.Stacks, e.stack) || e.stack.cancel == nil {
 		return
 	}
@@ -134,7 +138,7 @@ func (p *pull) replan(names []string) (unknown []string) {
 func (m *memory) remember() {
 	awaited := map[string]bool{}
 	for _, p := range m.pulls {
-		if p.Merged == nil {
+		if p.Merged == nil || p.watched() {
 			continue
 		}
 		for _, s := range p.Stacks {
@@ -145,5 +149,5 @@ func (m *memory) remember() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.merged = awaited
+	m.merged, m.watched = awaited, m.watchedStacks()
 }

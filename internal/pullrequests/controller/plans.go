@@ -65,7 +65,6 @@ func (r *Reconciler) start(ctx context.Context, m *memory, l *link, p *pull, n i
 
 // plan begins the plan of a stack.
 func (r *Reconciler) plan(m *memory, p *pull, s *stack) {
-	namespace, name, _ := strings.Cut(s.Name, "/")
 	ctx, cancel := context.WithCancel(r.ctx)
 	s.State, s.cancel = comment.Running, cancel
 	held, key, trigger := p.source, p.key(), fmt.Sprintf("pull request %d", p.Now.Number)
@@ -76,11 +75,11 @@ func (r *Reconciler) plan(m *memory, p *pull, s *stack) {
 	held.uses.Add(1)
 	go func() {
 		defer held.uses.Done()
-		made, err := r.Plans.Plan(ctx, types.NamespacedName{Namespace: namespace, Name: name}, source, manifest, trigger)
+		made, err := r.Plans.Plan(ctx, stackKey(s.Name), source, manifest, trigger)
 		if ctx.Err() != nil {
 			return // nobody waits for it any more
 		}
-		m.end(ended{key, s, made, err})
+		m.end(ended{key: key, stack: s, plan: made, err: err})
 		r.wake(m.name)
 	}()
 }
@@ -103,8 +102,15 @@ func (s *stack) finish(made Plan, err error) {
 		s.State, s.Problems, s.Verdicts = comment.Failed, placed(s.Path, made), made.Verdicts
 	default:
 		s.State, s.Counts, s.Outputs, s.Digest, s.Verdicts = comment.Planned, made.Counts, made.Outputs, made.Digest, made.Verdicts
+		s.Reads = made.Reads.bounded()
 		s.Text, s.Partial = cut(made.Text, maxPlan), made.Partial || len(made.Text) > maxPlan
 	}
+}
+
+// stackKey reads NAMESPACE/NAME.
+func stackKey(stack string) types.NamespacedName {
+	namespace, name, _ := strings.Cut(stack, "/")
+	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
 func cut(text string, most int) string {

@@ -29,6 +29,7 @@ func report(o *yubav1.PullRequestPlanner, m *memory, p *pull) comment.Report {
 		out.Stacks = append(out.Stacks, comment.Stack{Name: s.Name, State: s.State, Fate: s.Fate, Reason: s.Reason, Counts: s.Counts, Outputs: s.Outputs,
 			Changes: s.Text, Fields: s.Fields, Verdicts: s.Verdicts, Problems: s.Problems})
 	}
+	p.showBehind(o, &out)
 	waiting, running := p.numbers()
 	out.Approve = o.Spec.Merge.ApproveReviewed && p.Merged == nil && p.Found && p.Head == p.Now.Head.Commit && waiting+running == 0 &&
 		slices.ContainsFunc(p.Stacks, func(s *stack) bool { return s.State == comment.Planned && s.Digest != "" && !s.Partial })

@@ -47,12 +47,13 @@ func settle(o *yubav1.PullRequestPlanner, m *memory, problem error) {
 	s.SetLastHandledReconcileRequest(m.handled)
 	s.WebhookPath = m.hookPath
 	s.Open, s.Planning, s.PullRequests = 0, 0, nil
-	left := maxStacks
+	left, behind := maxStacks, maxBehindAll
 	for _, p := range m.sorted() {
-		if p.Left != "" || p.Now.State == "" {
+		if p.Left != "" || p.Now.State == "" || p.watched() && !p.has(comment.Drifted) {
 			continue
 		}
 		one := statusIn(p, &left)
+		behindIn(p, &one, &behind)
 		if p.Now.State == forge.Open {
 			s.Open++
 		}
@@ -103,7 +104,7 @@ func failed(o *yubav1.PullRequestPlanner, problem error) {
 }
 
 var states = map[comment.State]yubav1.PullRequestState{comment.Waiting: yubav1.PullRequestWaiting, comment.Running: yubav1.PullRequestPlanning, comment.Planned: yubav1.PullRequestPlanned,
-	comment.Failed: yubav1.PullRequestFailed, comment.Held: yubav1.PullRequestHeld, comment.Applied: yubav1.PullRequestApplied}
+	comment.Failed: yubav1.PullRequestFailed, comment.Held: yubav1.PullRequestHeld, comment.Applied: yubav1.PullRequestApplied, comment.Drifted: yubav1.PullRequestDrifted}
 
 func statusIn(p *pull, left *int) yubav1.PullRequestStatus {
 	out := yubav1.PullRequestStatus{Source: p.Source, Number: int32(p.Now.Number), Title: text(p.Now.Title, maxTitle), URL: text(p.Now.URL, maxReason), Author: text(p.Now.Author.Name, maxTitle), //nolint:gosec // numbers of pull requests are small
@@ -142,6 +143,10 @@ func stateOf(p *pull) yubav1.PullRequestState {
 		has[s.State] = true
 	}
 	switch {
+	case has[comment.Drifted]:
+		return yubav1.PullRequestDrifted
+	case p.Merged != nil && has[comment.Failed]:
+		return yubav1.PullRequestFailed
 	case p.Merged != nil && len(has) == 1 && has[comment.Applied]:
 		return yubav1.PullRequestApplied
 	case p.Merged != nil:

@@ -59,6 +59,11 @@ func (r *Reconciler) step(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 				return r.moved(ctx, m, l, p, err)
 			}
 			return r.show(ctx, o, m, l, p)
+		case decide.Rest:
+			if err := r.lookBehind(ctx, o, m, l, p); err != nil {
+				return r.moved(ctx, m, l, p, err)
+			}
+			return r.show(ctx, o, m, l, p)
 		default:
 			return r.show(ctx, o, m, l, p)
 		}

@@ -115,6 +115,8 @@ func TestAfterMerge(t *testing.T) {
 		want  Fate
 	}{
 		"the same changes, reviewed":               {merged(func(*Merged) {}), Approve},
+		"its plan or apply has failed":             {merged(func(m *Merged) { m.Failed, m.Pending = "TFExecApplyFailed: quota", "" }), Failed},
+		"it is applied, and its checks fail":       {merged(func(m *Merged) { m.Failed, m.Applied, m.Pending = "HealthChecksFailed", m.Planned, "" }), Failed},
 		"other changes":                            {merged(func(m *Merged) { m.Changes = "d2" }), Differs},
 		"nothing was shown":                        {merged(func(m *Merged) { m.Shown = "" }), Differs},
 		"nothing was shown, and digests are empty": {merged(func(m *Merged) { m.Shown, m.Changes = "", "" }), Differs},

@@ -73,6 +73,8 @@ type Merged struct {
 	// Same says that the stack reads the same files in the merge commit as in the head that was planned: the digest of
 	// the changes has no provisioners, and not what computes values that are unknown until the apply.
 	Same bool
+	// Failed says why the stack failed at the merge commit; empty if it did not.
+	Failed string
 }
 
 // Fate is what becomes of the plan of a merged pull request.
@@ -90,6 +92,8 @@ const (
 	Unreviewed Fate = "unreviewed"
 	// Applying: it is approved and not applied yet.
 	Applying Fate = "applying"
+	// Failed: it could not be planned, applied or checked.
+	Failed Fate = "failed"
 	// Done: the merge commit is applied, or changes nothing.
 	Done Fate = "done"
 )
@@ -98,6 +102,8 @@ const (
 func AfterMerge(m Merged) (Fate, string) {
 	ofCommit := m.Commit != "" && strings.Contains(m.Planned, m.Commit)
 	switch {
+	case m.Failed != "":
+		return Failed, m.Failed
 	case m.Commit != "" && strings.Contains(m.Applied, m.Commit) && m.Pending == "":
 		return Done, "applied"
 	case ofCommit && m.Pending == "":

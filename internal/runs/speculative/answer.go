@@ -34,6 +34,7 @@ func (d *Desk) read(ctx context.Context, e *entry, rec run.Record) (Answer, *Pla
 		return failed("read the planned outputs: " + err.Error())
 	}
 	answer.ChangesDigest = result.Plan.ChangesDigest
+	answer.Contracts = d.judgeContracts(ctx, e, rec, planned)
 	if !result.Plan.Changes {
 		return answer, planned
 	}

@@ -42,7 +42,10 @@ type Desk struct {
 	Remove func(ctx context.Context, source run.Artifact) error
 	// Judge asks policies about a plan of a stack, with the manifest of its request; nil if there are none.
 	Judge func(ctx context.Context, owner run.Stack, rec run.Record, manifest []byte) (*Verdict, error)
-	Log   *slog.Logger
+	// Contracts checks planned outputs against the contracts that a stack publishes, with the manifest of
+	// its request; nil if there are none.
+	Contracts func(ctx context.Context, owner run.Stack, manifest []byte, planned *Planned, destroy bool) ([]Contract, error)
+	Log       *slog.Logger
 
 	mu   sync.Mutex
 	byID map[string]*entry

@@ -89,6 +89,8 @@ type Answer struct {
 	// Files are relative to the root module.
 	Problems diagnostic.List `json:"problems,omitempty"`
 	Policy   *Verdict        `json:"policy,omitempty"`
+	// Contracts are those that the stack publishes: whether the planned outputs keep them.
+	Contracts []Contract `json:"contracts,omitempty"`
 }
 
 // Verdict is what policies say about a speculative plan. It frees nothing: what is applied later is
