@@ -48,7 +48,7 @@ func (e *engine) addPullRequests(ctx context.Context, direct client.Client) erro
 		return err // without GitRepositories there is nothing to follow
 	}
 	r := &pullrequests.Reconciler{Client: e.manager.GetClient(), Reader: direct, Events: e.events, Open: dial.Open,
-		Sources: &pullSources{e.tries.sources, direct}, Plans: &pullPlans{e.tries}, Approve: (&pullApprovals{e, direct}).approve,
+		Sources: &pullSources{e.tries.sources, direct}, Plans: &pullPlans{e.tries}, Owners: pullOwners, Approve: (&pullApprovals{e, direct}).approve,
 		Store: pullRecords{e.blobs}, AllowCrossNamespace: e.opts.AllowCrossNamespace, Log: e.opts.Log.With("component", "pullrequests")}
 	if err := r.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the planners of pull requests: %w", err)
@@ -118,7 +118,7 @@ type pullPlans struct{ *tries }
 const puller = "system:yuba:pull-requests"
 
 // Plan implements [pullrequests.Plans].
-func (p *pullPlans) Plan(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, manifest []byte, trigger string) (made pullrequests.Plan, err error) {
+func (p *pullPlans) Plan(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, manifest []byte, as *pullrequests.Identity, trigger string) (made pullrequests.Plan, err error) {
 	obj, err := p.stack(ctx, name, manifest)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -127,7 +127,7 @@ func (p *pullPlans) Plan(ctx context.Context, name types.NamespacedName, s *pull
 		return made, err
 	}
 	stack := run.StackOf(obj)
-	request := speculative.Request{By: puller, Trigger: trigger, Kept: true, Detailed: true, Manifest: manifest}
+	request := speculative.Request{By: puller, Trigger: trigger, Kept: true, Detailed: true, Manifest: manifest, Identity: speculativeAs(as)}
 	if s != nil {
 		request.Source = &run.Artifact{Digest: s.Digest, Size: s.Size, Revision: s.Revision, Transient: true}
 	}
@@ -158,7 +158,7 @@ func (p *pullPlans) end(ctx context.Context, stack run.Stack, id string) {
 
 // made translates an answer.
 func (p *pullPlans) made(stack run.Stack, a *speculative.Answer) pullrequests.Plan {
-	out := pullrequests.Plan{Digest: a.ChangesDigest, Outputs: len(a.Outputs)}
+	out := pullrequests.Plan{Digest: a.ChangesDigest, Inputs: a.Inputs, Outputs: len(a.Outputs)}
 	for _, n := range a.Needs {
 		out.Needs = append(out.Needs, n.Input+" of "+n.Stack)
 	}

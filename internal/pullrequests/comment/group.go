@@ -92,6 +92,8 @@ func (g group) result() string {
 		words = "failed"
 	case g.State == Waiting, g.State == Running:
 		words = string(g.State)
+	case g.State == Applying:
+		words = list("applying", cell(g.Reason, 200))
 	case g.State == Held:
 		words = "held: " + cell(g.Reason, 200)
 	default:
@@ -103,7 +105,7 @@ func (g group) result() string {
 			words = list(words, plural(g.Outputs, "output"))
 		}
 		if g.State == Applied {
-			words = "applied: " + words
+			words = list("applied: "+words, cell(g.Reason, 200))
 		}
 	}
 	if refuses {

@@ -15,6 +15,8 @@ const (
 	// Held: there is no plan until somebody acts; the stack's Reason says who.
 	Held    State = "held"
 	Applied State = "applied"
+	// Applying: its plan is applied before the merge.
+	Applying State = "applying"
 )
 
 // Fate is what becomes of the stack itself.
@@ -70,6 +72,8 @@ type Stack struct {
 	Problems []Problem
 	// Link is the page of the plan.
 	Link string
+	// Owners are groups of owners of the changed files: one of each is asked.
+	Owners [][]string
 }
 
 // Consequence is a stack behind those that the pull request changes.
@@ -99,6 +103,10 @@ type Report struct {
 	Link string
 	// Approve says that people may approve the plans with a command, if the comment has all of them.
 	Approve bool
+	// Plans is the digest of the plans, which an approval names. Apply says that people may apply them with a command
+	// before the merge.
+	Plans string
+	Apply bool
 	// Deaf says that nobody reads commands in comments.
 	Deaf bool
 }

@@ -58,13 +58,13 @@ func (r *Reconciler) start(ctx context.Context, m *memory, l *link, p *pull, n i
 			continue
 		}
 		n--
-		r.plan(m, p, s)
+		r.plan(m, l, p, s)
 	}
 	return nil
 }
 
 // plan begins the plan of a stack.
-func (r *Reconciler) plan(m *memory, p *pull, s *stack) {
+func (r *Reconciler) plan(m *memory, l *link, p *pull, s *stack) {
 	namespace, name, _ := strings.Cut(s.Name, "/")
 	ctx, cancel := context.WithCancel(r.ctx)
 	s.State, s.cancel = comment.Running, cancel
@@ -73,10 +73,11 @@ func (r *Reconciler) plan(m *memory, p *pull, s *stack) {
 	if s.Elsewhere {
 		source = nil
 	}
+	as := identityOf(l.planner)
 	held.uses.Add(1)
 	go func() {
 		defer held.uses.Done()
-		made, err := r.Plans.Plan(ctx, types.NamespacedName{Namespace: namespace, Name: name}, source, manifest, trigger)
+		made, err := r.Plans.Plan(ctx, types.NamespacedName{Namespace: namespace, Name: name}, source, manifest, as, trigger)
 		if ctx.Err() != nil {
 			return // nobody waits for it any more
 		}
@@ -103,6 +104,7 @@ func (s *stack) finish(made Plan, err error) {
 		s.State, s.Problems, s.Verdicts = comment.Failed, placed(s.Path, made), made.Verdicts
 	default:
 		s.State, s.Counts, s.Outputs, s.Digest, s.Verdicts = comment.Planned, made.Counts, made.Outputs, made.Digest, made.Verdicts
+		s.Inputs = made.Inputs
 		s.Text, s.Partial = cut(made.Text, maxPlan), made.Partial || len(made.Text) > maxPlan
 	}
 }
