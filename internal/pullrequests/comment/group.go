@@ -93,7 +93,7 @@ func (g group) result() string {
 	case g.State == Waiting, g.State == Running:
 		words = string(g.State)
 	case g.State == Applying:
-		words = list("applying", cell(g.Reason, 200))
+		words = list("applying", reason(g.Reason))
 	case g.State == Held:
 		words = "held: " + cell(g.Reason, 200)
 	default:
@@ -105,7 +105,7 @@ func (g group) result() string {
 			words = list(words, plural(g.Outputs, "output"))
 		}
 		if g.State == Applied {
-			words = list("applied: "+words, cell(g.Reason, 200))
+			words = list("applied: "+words, reason(g.Reason))
 		}
 	}
 	if refuses {
@@ -120,4 +120,12 @@ func (g group) result() string {
 		words = list(words, "**the stack is deleted**")
 	}
 	return words
+}
+
+// reason is foreign text for a cell; empty stays empty.
+func reason(text string) string {
+	if text == "" {
+		return ""
+	}
+	return cell(text, 200)
 }

@@ -31,7 +31,7 @@ func report(o *yubav1.PullRequestPlanner, m *memory, p *pull) comment.Report {
 	}
 	p.overlay(m, &out)
 	waiting, running := p.numbers()
-	out.Approve = o.Spec.Merge.ApproveReviewed && p.Merged == nil && p.Found && p.Head == p.Now.Head.Commit && waiting+running == 0 &&
+	out.Approve = (o.Spec.Merge.ApproveReviewed || o.Spec.Apply.When == yubav1.ApplyBeforeMerge) && p.Merged == nil && p.Found && p.Head == p.Now.Head.Commit && waiting+running == 0 &&
 		slices.ContainsFunc(p.Stacks, func(s *stack) bool { return s.State == comment.Planned && s.Digest != "" && !s.Partial })
 	if out.Approve {
 		out.Plans = p.digest()

@@ -274,8 +274,11 @@ func aged(it Item, now time.Time, aging time.Duration) Class {
 	if it.Class == Review {
 		return Review // nothing that changes something waits for what is only shown
 	}
-	steps := int(now.Sub(it.Since) / aging)
-	return Class(max(0, int(it.Class)-max(0, steps)))
+	steps := max(0, int(now.Sub(it.Since)/aging))
+	if it.Class == Drift && steps > 0 {
+		steps++ // the next higher class of what may change something
+	}
+	return Class(max(0, int(it.Class)-steps))
 }
 
 func anywhere(Item) bool { return true }
