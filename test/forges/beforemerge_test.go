@@ -121,8 +121,12 @@ func beforeMerge(t *testing.T, w *world) {
 
 	commit := w.Merge(t, n)
 	w.eventually(t, "the stack follows its branch again", func() bool {
-		return !strings.Contains(w.held(t, "c"), head) && strings.Contains(w.y.field(t, w.ns, "c", ".status.lastPlannedRevision"), commit)
+		return !strings.Contains(w.held(t, "c"), head)
 	})
+	w.eventually(t, "the planner forgets what is merged", func() bool { return w.y.pull(t, w.ns, n).Number == 0 })
+	if got := w.status(t, commit).Result; got != forge.Success {
+		t.Errorf("the status of the merge commit is %q", got)
+	}
 	w.says(t, other, "Merge the base into the branch")
 	if got := w.y.field(t, w.ns, "c", ".status.lastAppliedRevision"); !strings.Contains(got, head) {
 		t.Errorf("something was applied after the merge: %s", got)

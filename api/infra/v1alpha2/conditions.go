@@ -184,8 +184,8 @@ const (
 	// ReasonStateTakenOver: the state belonged to a deleted stack, and nobody has approved a plan
 	// on it yet.
 	ReasonStateTakenOver = "StateTakenOver"
-	// ReasonPullRequestReleased is the reason of the event for a stack that is as its source says again,
-	// after it ran the commit of a pull request.
+	// ReasonPullRequestReleased: the stack is as its source says again, after it ran the commit of a pull
+	// request.
 	ReasonPullRequestReleased = "PullRequestReleased"
 	// ReasonInvalidName: the object uses a name that Kubernetes does not allow. Change it to
 	// continue.

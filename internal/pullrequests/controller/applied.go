@@ -144,18 +144,22 @@ func (r *Reconciler) handOver(ctx context.Context, m *memory, l *link, p *pull) 
 	}
 	for _, t := range slices.Clone(held) {
 		name := t.Namespace + "/" + t.Name
-		over := r.now().After(p.Merged.At.Add(overPatience)) || p.Merged.Commit != "" && strings.Contains(base.Revision, p.Merged.Commit)
-		if !over {
-			if over, err = r.arrived(ctx, t, base); err != nil {
-				return true, err
-			}
+		same, err := r.arrived(ctx, t, base)
+		if err != nil {
+			return true, err
 		}
+		over := same || r.now().After(p.Merged.At.Add(overPatience)) || p.Merged.Commit != "" && strings.Contains(base.Revision, p.Merged.Commit)
+		s := p.find(name)
 		if !over {
 			waits = true
-			if s := p.find(name); s != nil {
+			if s != nil {
 				s.progress = &progress{state: comment.Applied, commit: t.PullRequestHold().Commit, reason: "waits until the merge commit is fetched"}
 			}
 			continue
+		}
+		// Equal files are not planned again, so that no revision would say it.
+		if same && s != nil && t.Status.Plan.Pending == "" && failedApply(t) == "" && strings.Contains(t.Status.LastAppliedRevision, t.PullRequestHold().Commit) {
+			s.State, s.Reason, s.progress = comment.Applied, "", nil
 		}
 		if _, err := r.free(ctx, m, p, []string{name}, true); err != nil {
 			return true, err
