@@ -270,8 +270,8 @@ type PullRequestApprovals struct {
 }
 
 // PullRequestPlans are the credentials of plans, to be found in the namespace of each stack. With any of them,
-// the stack's own are left out: its service account, its identities, environment variables from Secrets, and the
-// configuration file of the tool.
+// the stack's own are left out: its service account, environment variables from Secrets, and files in the home
+// directory.
 type PullRequestPlans struct {
 	// The ServiceAccount for cloud identities, and for runner Pods.
 	// +kubebuilder:validation:MaxLength=253
