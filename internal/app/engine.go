@@ -422,6 +422,7 @@ func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error 
 	}
 	opts.Blobs, opts.States, opts.LiveDir, opts.ShellDir = e.blobs, e.states, filepath.Join(e.dir.Runner(), "live"), e.shellDir()
 	opts.Holder, opts.Version, opts.Log = holder(), e.opts.Version, e.opts.Log
+	opts.Reviews = mostReviews(e.concurrency())
 	opts.Ended, opts.NamespaceLimit, opts.Busy = e.announce, e.namespaceLimit, e.breath.Voice()
 	opts.Observe = func(rec run.Record) {
 		e.observeRun(rec)

@@ -273,7 +273,7 @@ func (w *behindWalk) first(ctx context.Context) error {
 	problems := make([]error, len(needed))
 	w.each(len(needed), func(i int) {
 		o := needed[i]
-		made, planned, err := w.plansOf.planWith(ctx, keyOf(o.Name), w.sourceOf(o), o.Manifest, w.trigger, nil)
+		made, planned, err := w.plansOf.planWith(ctx, keyOf(o.Name), w.sourceOf(o), o.Manifest, w.q.As, w.trigger, nil)
 		switch {
 		case err != nil:
 			problems[i] = fmt.Errorf("plan %s: %w", o.Name, err)
@@ -328,7 +328,7 @@ func (w *behindWalk) plan(ctx context.Context, r impact.Reached) {
 	if i := slices.IndexFunc(w.q.Stacks, func(o pullrequests.Origin) bool { return o.Name == r.Stack }); i >= 0 {
 		source, manifest = w.sourceOf(w.q.Stacks[i]), w.q.Stacks[i].Manifest
 	}
-	made, planned, err := w.plansOf.planWith(ctx, keyOf(r.Stack), source, manifest, w.trigger, standIns)
+	made, planned, err := w.plansOf.planWith(ctx, keyOf(r.Stack), source, manifest, w.q.As, w.trigger, standIns)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.made[r.Stack] = w.result(r.Stack, &made, err)

@@ -48,7 +48,7 @@ func (e *engine) addPullRequests(ctx context.Context, direct client.Client) erro
 		return err // without GitRepositories there is nothing to follow
 	}
 	r := &pullrequests.Reconciler{Client: e.manager.GetClient(), Reader: direct, Events: e.events, Open: dial.Open,
-		Sources: &pullSources{e.tries.sources, direct}, Plans: &pullPlans{e.tries}, Impact: &pullPlans{e.tries}, Approve: (&pullApprovals{e, direct}).approve,
+		Sources: &pullSources{e.tries.sources, direct}, Plans: &pullPlans{e.tries}, Impact: &pullPlans{e.tries}, Owners: pullOwners, Approve: (&pullApprovals{e, direct}).approve,
 		Store: pullRecords{e.blobs}, AllowCrossNamespace: e.opts.AllowCrossNamespace, Log: e.opts.Log.With("component", "pullrequests")}
 	if err := r.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the planners of pull requests: %w", err)
@@ -118,14 +118,14 @@ type pullPlans struct{ *tries }
 const puller = "system:yuba:pull-requests"
 
 // Plan implements [pullrequests.Plans].
-func (p *pullPlans) Plan(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, manifest []byte, trigger string) (pullrequests.Plan, error) {
-	made, _, err := p.planWith(ctx, name, s, manifest, trigger, nil)
+func (p *pullPlans) Plan(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, manifest []byte, as *pullrequests.Identity, trigger string) (pullrequests.Plan, error) {
+	made, _, err := p.planWith(ctx, name, s, manifest, as, trigger, nil)
 	return made, err
 }
 
 // planWith plans a stack with planned outputs of others, and returns its own for those that read them; nil if there is no
 // plan.
-func (p *pullPlans) planWith(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, manifest []byte, trigger string, standIns []*speculative.Planned) (made pullrequests.Plan, planned *speculative.Planned, err error) {
+func (p *pullPlans) planWith(ctx context.Context, name types.NamespacedName, s *pullrequests.Source, manifest []byte, as *pullrequests.Identity, trigger string, standIns []*speculative.Planned) (made pullrequests.Plan, planned *speculative.Planned, err error) {
 	obj, err := p.stack(ctx, name, manifest)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -134,7 +134,7 @@ func (p *pullPlans) planWith(ctx context.Context, name types.NamespacedName, s *
 		return made, nil, err
 	}
 	stack := run.StackOf(obj)
-	request := speculative.Request{By: puller, Trigger: trigger, Kept: true, Detailed: true, Manifest: manifest, StandIns: standIns}
+	request := speculative.Request{By: puller, Trigger: trigger, Kept: true, Detailed: true, Manifest: manifest, StandIns: standIns, Identity: speculativeAs(as)}
 	if s != nil {
 		request.Source = &run.Artifact{Digest: s.Digest, Size: s.Size, Revision: s.Revision, Transient: true}
 	}
@@ -168,7 +168,7 @@ func (p *pullPlans) end(ctx context.Context, stack run.Stack, id string) {
 
 // made translates an answer.
 func (p *pullPlans) made(stack run.Stack, a *speculative.Answer) pullrequests.Plan {
-	out := pullrequests.Plan{Digest: a.ChangesDigest, Outputs: len(a.Outputs), Reads: readsOf(a)}
+	out := pullrequests.Plan{Digest: a.ChangesDigest, Inputs: a.Inputs, Outputs: len(a.Outputs), Reads: readsOf(a)}
 	for _, n := range a.Needs {
 		out.Needs = append(out.Needs, n.Input+" of "+n.Stack)
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/runs/queue"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	stacks "github.com/yuba-dev/yuba/internal/stacks/controller"
 )
@@ -29,13 +30,19 @@ func (e *engine) queue(context.Context) content.Queue {
 	for at, p := range e.executor.Queue() {
 		entry := queueEntry(p.Run)
 		entry.Place = at + 1
-		if p.Full {
+		if p.Full && p.Class == queue.Review {
+			entry.Waits = fmt.Sprintf("%d speculative plans may execute at a time", mostReviews(e.concurrency()))
+		} else if p.Full {
 			entry.Waits = fmt.Sprintf("its namespace has %d executing runs, its maximum", e.opts.NamespaceConcurrency)
 		}
 		q.Items = append(q.Items, entry)
 	}
 	return q
 }
+
+// mostReviews is how many of the concurrent runs may be speculative plans: the others are for runs that may change
+// something. Two may always run, as a pull request changes several stacks.
+func mostReviews(concurrency int) int { return max(2, concurrency*3/4) }
 
 func queueEntry(rec run.Record) content.QueueEntry {
 	s := rec.Spec

@@ -35,7 +35,7 @@ var (
 		[]string{"operation", "purpose", "outcome", "failure"}}
 	runSeconds = family{"yuba_run_duration_seconds", histogram, "Duration of runs, from their start by a runner to their result, without the time that prepared runs waited for a place. Manual operations are excluded.",
 		[]string{"operation", "purpose", "outcome"}}
-	runQueueSeconds = family{"yuba_run_queue_duration_seconds", histogram, "How long runs waited for a runner, and for a place there. urgency is awaited (requested by a person, or a deletion), change or drift.",
+	runQueueSeconds = family{"yuba_run_queue_duration_seconds", histogram, "How long runs waited for a runner, and for a place there. urgency is awaited (requested by a person, or a deletion), change, review (a speculative plan) or drift.",
 		[]string{"urgency"}}
 	stepSeconds = family{"yuba_run_step_duration_seconds", histogram, "Duration of the steps of runs: prepare, init, plan, show, apply, output, and continue, which is the wait for the server's permission before an apply.",
 		[]string{"step", "operation"}}
@@ -88,7 +88,7 @@ var (
 var (
 	buildInfo     = family{"yuba_build_info", gauge, "1, with the version of this server and of the default tool of runs.", []string{"version", "tool_version", "goversion"}}
 	leads         = family{"yuba_leader", gauge, "1 if this process works, 0 if it is a replica that waits to take over. Then it has no metrics of objects and runs.", nil}
-	queueRuns     = family{"yuba_queue_runs", gauge, "Runs that wait for a runner. class is urgent, changed or drift.", []string{"class", "namespace"}}
+	queueRuns     = family{"yuba_queue_runs", gauge, "Runs that wait for a runner. class is urgent, changed, review or drift.", []string{"class", "namespace"}}
 	queueOldest   = family{"yuba_queue_oldest_seconds", gauge, "How long the oldest waiting run has waited; 0 if none waits.", []string{"class"}}
 	atWork        = family{"yuba_runs_at_work", gauge, "Runs that are executing now.", []string{"namespace", "operation", "purpose"}}
 	prepared      = family{"yuba_runs_prepared", gauge, "Runs that are prepared and start as soon as a place is free.", nil}

@@ -87,7 +87,7 @@ func collectQueue(send sample, f executor.Figures, now time.Time) {
 	for k, n := range waiting {
 		send(&queueRuns, float64(n), k.class, k.namespace)
 	}
-	for _, class := range []queue.Class{queue.Urgent, queue.Changed, queue.Drift} {
+	for _, class := range []queue.Class{queue.Urgent, queue.Changed, queue.Review, queue.Drift} {
 		age := 0.0
 		if first, ok := oldest[class]; ok {
 			age = seconds(now.Sub(first))

@@ -215,7 +215,7 @@ func (m *Metrics) observePlan(rec run.Record) {
 
 func urgencyOf(rec run.Record) string {
 	switch rec.Urgency {
-	case run.UrgencyAwaited, run.UrgencyDrift:
+	case run.UrgencyAwaited, run.UrgencyReview, run.UrgencyDrift:
 		return string(rec.Urgency)
 	}
 	return string(run.UrgencyChange)

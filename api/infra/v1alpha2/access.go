@@ -119,9 +119,9 @@ func (t *Terraform) ApprovedByPeople() bool {
 
 // HoldsPlans is true if the pending plan waits for approval although plans may be applied
 // without a person: a circuit breaker or a policy holds it, it breaks a contract, or the state is a
-// deleted stack's.
+// deleted stack's, or it is held for a pull request.
 func (t *Terraform) HoldsPlans() bool {
-	return t.Status.Plan.HeldBy != "" || t.Status.TakenOver != nil || t.HeldByPolicy() || t.BreaksContracts()
+	return t.PullRequestHold() != nil || t.Status.Plan.HeldBy != "" || t.Status.TakenOver != nil || t.HeldByPolicy() || t.BreaksContracts()
 }
 
 // HeldByPolicy is true if the pending plan waits for a person because of policies, or because none

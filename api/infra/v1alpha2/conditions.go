@@ -184,6 +184,9 @@ const (
 	// ReasonStateTakenOver: the state belonged to a deleted stack, and nobody has approved a plan
 	// on it yet.
 	ReasonStateTakenOver = "StateTakenOver"
+	// ReasonPullRequestReleased: the stack is as its source says again, after it ran the commit of a pull
+	// request.
+	ReasonPullRequestReleased = "PullRequestReleased"
 	// ReasonInvalidName: the object uses a name that Kubernetes does not allow. Change it to
 	// continue.
 	ReasonInvalidName = "InvalidName"

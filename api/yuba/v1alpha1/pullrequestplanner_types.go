@@ -99,6 +99,19 @@ type PullRequestPlannerSpec struct {
 	// +optional
 	Merge PullRequestMerge `json:"merge,omitempty,omitzero"`
 
+	// When plans are applied, and what a pull request needs before that.
+	// +optional
+	Apply PullRequestApply `json:"apply,omitempty,omitzero"`
+
+	// What an approval needs, beside a member other than the author: for "/yuba apply", and for
+	// merge.approveReviewed.
+	// +optional
+	Approvals PullRequestApprovals `json:"approvals,omitempty,omitzero"`
+
+	// The credentials of the plans, if they are not those of the stacks.
+	// +optional
+	Plans *PullRequestPlans `json:"plans,omitempty"`
+
 	// The webhooks of the forge. Without, it is asked at each interval.
 	// +optional
 	Webhook *PullRequestWebhook `json:"webhook,omitempty"`
@@ -240,6 +253,67 @@ type PullRequestMerge struct {
 	// the comment had completely before the review, of equal files. Other plans wait, and the comment says so.
 	// +optional
 	ApproveReviewed bool `json:"approveReviewed,omitempty"`
+}
+
+// PullRequestApply says when the plans of pull requests are applied.
+type PullRequestApply struct {
+	// When plans are applied. "AfterMerge": the stacks follow their branch. "BeforeMerge": the command
+	// "/yuba apply" applies the reviewed plans of an open pull request, and its stacks run exactly that
+	// commit until the merge, "/yuba unlock", or the end of the pull request.
+	// +kubebuilder:validation:Enum=AfterMerge;BeforeMerge
+	// +kubebuilder:default:=AfterMerge
+	// +optional
+	When string `json:"when,omitempty"`
+
+	// What "/yuba apply" requires, beside plans that have ended. "Approved": an approval, and nobody asks for
+	// changes. "Undiverged": the stacks' files are those that a merge would make. An empty list requires
+	// neither.
+	// +kubebuilder:default:={Approved,Undiverged}
+	// +kubebuilder:validation:items:Enum=Approved;Undiverged
+	// +kubebuilder:validation:MaxItems=2
+	// +listType=set
+	// +optional
+	Requirements []string `json:"requirements"`
+
+	// The name of the commit status that is pending until all plans are applied, for the forge's protection of
+	// branches. The default is feedback.status with "/apply".
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9][A-Za-z0-9 ._/-]*$`
+	// +kubebuilder:validation:MaxLength=100
+	// +optional
+	Status string `json:"status,omitempty"`
+}
+
+// The values of spec.apply.
+const (
+	ApplyAfterMerge  = "AfterMerge"
+	ApplyBeforeMerge = "BeforeMerge"
+
+	RequireApproved   = "Approved"
+	RequireUndiverged = "Undiverged"
+)
+
+// PullRequestApprovals says what an approval needs.
+type PullRequestApprovals struct {
+	// Whether each stack needs an approval of an owner of its changed files, as the file CODEOWNERS of the target
+	// branch says. Files without an owner need none. Teams and e-mail addresses cannot be resolved: name users.
+	// +optional
+	CodeOwners bool `json:"codeOwners,omitempty"`
+}
+
+// PullRequestPlans are the credentials of plans, to be found in the namespace of each stack. With any of them,
+// the stack's own are left out: its service account, environment variables from Secrets, and files in the home
+// directory.
+type PullRequestPlans struct {
+	// The ServiceAccount for cloud identities, and for runner Pods.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+
+	// The Secrets whose keys become environment variables, such as those of a role that may only read.
+	// +kubebuilder:validation:MaxItems=10
+	// +listType=atomic
+	// +optional
+	SecretRefs []meta.LocalObjectReference `json:"secretRefs,omitempty"`
 }
 
 // PullRequestWebhook are the webhooks of a forge.
@@ -419,6 +493,10 @@ const (
 	ReasonNoSources = "SourcesNotFound"
 	// ReasonPlanned is the reason of the event for the plans of a pull request.
 	ReasonPlanned = "PullRequestPlanned"
+	// ReasonPullRequestLocked is the reason of the event for a stack that is held for a pull request.
+	ReasonPullRequestLocked = "PullRequestLocked"
+	// ReasonPullRequestUnlocked is the reason of the event for a stack that a pull request releases.
+	ReasonPullRequestUnlocked = "PullRequestUnlocked"
 	// ReasonMergeApproved is the reason of the event for a plan that a review has approved.
 	ReasonMergeApproved = "MergeApproved"
 )

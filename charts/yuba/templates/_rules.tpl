@@ -32,6 +32,10 @@
 - apiGroups: [source.toolkit.fluxcd.io]
   resources: [externalartifacts]
   verbs: [create, update, patch]
+# A GitRepository has the commit of a pull request that is applied before its merge.
+- apiGroups: [source.toolkit.fluxcd.io]
+  resources: [gitrepositories]
+  verbs: [create, patch, delete]
 - apiGroups: [source.toolkit.fluxcd.io]
   resources: [externalartifacts/status]
   verbs: [get, update, patch]

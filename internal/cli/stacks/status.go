@@ -178,6 +178,9 @@ func (v *statusView) source() {
 		}
 		v.Line("Source", "%s%s", t.Spec.SourceRef, path)
 	}
+	if h := t.PullRequestHold(); h != nil {
+		v.Line("Pull request", "%s", ui.OneLine(strings.TrimSpace(h.String()+" "+h.URL)))
+	}
 	if v.origin.source != "" {
 		fmt.Fprintf(v, "%-*s%s\n", ui.LabelWidth, "", v.paint(ui.ColorRed, ui.Indented(v.origin.source)))
 	}

@@ -65,7 +65,7 @@ type QueueEntry struct {
 	Place int `json:"place"`
 	// Phase is the phase of an executing run: prepared, starting, planning, applying, or by hand.
 	Phase string `json:"phase,omitempty"`
-	// Urgency is the run's priority: awaited, change or drift.
+	// Urgency is the run's priority: awaited, change, review (a speculative plan) or drift.
 	Urgency string `json:"urgency"`
 	// Trigger is what started the run, By who requested it.
 	Trigger string `json:"trigger,omitempty"`

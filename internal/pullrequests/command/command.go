@@ -20,6 +20,8 @@ const (
 	Plan    Verb = "plan"
 	Replan  Verb = "replan"
 	Approve Verb = "approve"
+	Apply   Verb = "apply"
+	Unlock  Verb = "unlock"
 	Impact  Verb = "impact"
 	Help    Verb = "help"
 )
@@ -38,13 +40,15 @@ type verb struct {
 var verbs = map[Verb]verb{
 	Plan:    {forge.Write, []string{"--commit="}, true, "plan stacks that have no plan of this commit; all that the pull request changes, unless some are named. For a fork, name the commit that you have looked at"},
 	Replan:  {forge.Write, []string{"--commit="}, true, "plan again, even if there is a plan"},
-	Approve: {forge.Write, []string{"--commit="}, false, "approve the plans shown, of this commit"},
+	Approve: {forge.Write, []string{"--commit=", "--plans="}, false, "approve the plans shown, of this commit. Yuba's comment has the command with their digest"},
+	Apply:   {forge.Write, []string{"--commit="}, true, "apply the reviewed plans of this commit before the merge, where the planner allows it. The stacks are locked for the pull request"},
+	Unlock:  {forge.Write, nil, true, "release the stacks of the pull request. They return to their branch by plans that wait for approval"},
 	Impact:  {forge.Write, nil, false, "plan the stacks behind the changed ones, with the planned values in place of the published ones"},
 	Help:    {forge.Read, nil, false, "show this list"},
 }
 
 // Verbs returns all verbs, in the order of help.
-func Verbs() []Verb { return []Verb{Plan, Replan, Approve, Impact, Help} }
+func Verbs() []Verb { return []Verb{Plan, Replan, Approve, Apply, Unlock, Impact, Help} }
 
 // Right is what somebody needs in the repository to use a verb.
 func (v Verb) Right() forge.Right {
@@ -62,6 +66,8 @@ type Command struct {
 	// Commit is the head that the author means, empty if it is not named. Short ones do not identify it: everybody can make
 	// a commit with seven wanted digits.
 	Commit string
+	// Plans is the digest of the plans that the author means, empty if it is not named.
+	Plans string
 }
 
 // Problem is a line that looks like a command and is not one.
@@ -173,6 +179,17 @@ func parse(words []string) (Command, *Problem) {
 				c.Commit = value
 				continue
 			}
+			if flag == "--plans" && slices.Contains(known.flags, "--plans=") {
+				if !inline && i+1 < len(words) {
+					i++
+					value = words[i]
+				}
+				if !sha.MatchString(value) {
+					return c, &Problem{printable(value), "the digest of plans has hexadecimal digits, and is in the comment with the plans"}
+				}
+				c.Plans = value
+				continue
+			}
 			return c, &Problem{printable(word), string(c.Verb) + " does not have such a flag"}
 		}
 		switch {
@@ -209,8 +226,9 @@ func HelpText() string {
 		known := verbs[v]
 		usage := "/yuba " + string(v)
 		for _, flag := range known.flags {
-			flag = strings.Replace(flag, "=", " COMMIT", 1)
-			if v != Approve { // an approval without a commit is refused
+			commit := flag == "--commit="
+			flag = strings.Replace(flag, "=", map[bool]string{true: " COMMIT", false: " DIGEST"}[commit], 1)
+			if !commit || v != Approve && v != Apply { // those without a commit are refused
 				flag = "[" + flag + "]"
 			}
 			usage += " " + flag

@@ -97,6 +97,8 @@ func (g group) result() string {
 		words = "**drifted**: " + cell(g.Reason, 200)
 	case g.State == Waiting, g.State == Running:
 		words = string(g.State)
+	case g.State == Applying:
+		words = list("applying", reason(g.Reason))
 	case g.State == Held:
 		words = "held: " + cell(g.Reason, 200)
 	default:
@@ -108,7 +110,7 @@ func (g group) result() string {
 			words = list(words, plural(g.Outputs, "output"))
 		}
 		if g.State == Applied {
-			words = "applied: " + words
+			words = list("applied: "+words, reason(g.Reason))
 		}
 	}
 	if refuses {
@@ -123,4 +125,12 @@ func (g group) result() string {
 		words = list(words, "**the stack is deleted**")
 	}
 	return words
+}
+
+// reason is foreign text for a cell; empty stays empty.
+func reason(text string) string {
+	if text == "" {
+		return ""
+	}
+	return cell(text, 200)
 }

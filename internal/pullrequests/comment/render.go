@@ -142,6 +142,7 @@ func (g group) title(show func(string, int) string) string {
 // details are a group's findings and changes, folded unless somebody must read them.
 func (w *writer) details(g group) {
 	inner := writer{report: w.report, style: w.style, cut: w.cut}
+	inner.owners(g.Owners)
 	inner.problems(g.Problems)
 	inner.verdicts(g.Verdicts)
 	inner.fields(g.Fields)
@@ -176,6 +177,25 @@ func (w *writer) problems(problems []Problem) {
 		if detail := cutBytes(p.Detail, w.cut.detail); strings.TrimSpace(detail) != "" {
 			w.line(block("", detail))
 		}
+	}
+}
+
+// owners are those who are asked. Nobody is mentioned: the forge does that.
+func (w *writer) owners(groups [][]string) {
+	var all []string
+	for i, group := range groups {
+		if i >= w.cut.messages {
+			w.messages += len(groups) - i
+			break
+		}
+		var one []string
+		for _, owner := range group {
+			one = append(one, code(owner, 100))
+		}
+		all = append(all, strings.Join(one, " or "))
+	}
+	if len(all) > 0 {
+		w.line("Owners: ", strings.Join(all, "; "), "\n")
 	}
 }
 
@@ -276,7 +296,14 @@ func (w *writer) rest() {
 		w.line("This comment leaves out ", left, ", because its size is limited.\n")
 	}
 	if w.report.Approve && w.whole() {
-		w.line("To approve these plans, comment ", code("/yuba approve --commit "+w.report.Commit, 100), ".\n")
+		plans := ""
+		if w.report.Plans != "" {
+			plans = " --plans " + w.report.Plans
+		}
+		w.line("To approve these plans, comment ", code("/yuba approve --commit "+w.report.Commit+plans, 150), ".\n")
+	}
+	if w.report.Apply && w.whole() {
+		w.line("To apply them before the merge, comment ", code("/yuba apply --commit "+w.report.Commit, 100), ".\n")
 	}
 	foot := []string{}
 	if all != "" {

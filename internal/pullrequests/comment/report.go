@@ -17,6 +17,8 @@ const (
 	Applied State = "applied"
 	// Drifted: the infrastructure differs from what was applied; the stack's Reason says how.
 	Drifted State = "drifted"
+	// Applying: its plan is applied before the merge.
+	Applying State = "applying"
 )
 
 // Fate is what becomes of the stack itself.
@@ -72,6 +74,8 @@ type Stack struct {
 	Problems []Problem
 	// Link is the page of the plan.
 	Link string
+	// Owners are groups of owners of the changed files: one of each is asked.
+	Owners [][]string
 }
 
 // Report is what is known of a pull request.
@@ -97,6 +101,10 @@ type Report struct {
 	Link string
 	// Approve says that people may approve the plans with a command, if the comment has all of them.
 	Approve bool
+	// Plans is the digest of the plans, which an approval names. Apply says that people may apply them with a command
+	// before the merge.
+	Plans string
+	Apply bool
 	// Deaf says that nobody reads commands in comments.
 	Deaf bool
 }

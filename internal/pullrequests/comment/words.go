@@ -97,7 +97,7 @@ func headline(r Report) string {
 	if len(r.Stacks) == 0 {
 		return "This pull request changes no stack"
 	}
-	waits := s.states[Waiting] + s.states[Running]
+	waits := s.states[Waiting] + s.states[Running] + s.states[Applying]
 	counts := ""
 	if planned := len(r.Stacks) - waits - s.states[Held] - s.states[Failed]; planned > 0 || !s.counts.Zero() {
 		counts = s.counts.String()

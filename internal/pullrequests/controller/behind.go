@@ -29,6 +29,8 @@ type Question struct {
 	Namespace string
 	Levels    int
 	Stacks    []Origin
+	// As is the identity of the plans; nil for those of the stacks.
+	As *Identity
 }
 
 // Origin is a planned stack of a pull request.
@@ -110,7 +112,7 @@ func (p *pull) when(o *yubav1.PullRequestPlanner) (show, planned bool) {
 
 // question is what the plans of a pull request change; ok is false if they change no output.
 func (p *pull) question(o *yubav1.PullRequestPlanner) (q Question, ok bool) {
-	q = Question{Namespace: o.Namespace, Levels: cmp.Or(int(o.Spec.Impact.Levels), defaultLevels)}
+	q = Question{Namespace: o.Namespace, Levels: cmp.Or(int(o.Spec.Impact.Levels), defaultLevels), As: identityOf(o)}
 	for _, s := range p.Stacks {
 		if s.State != comment.Planned || s.Digest == "" {
 			continue

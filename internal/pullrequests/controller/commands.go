@@ -35,7 +35,7 @@ func (r *Reconciler) obey(ctx context.Context, m *memory, l *link, p *pull) erro
 		}
 		commands, wrong := command.Parse(c.Text)
 		if len(commands)+len(wrong) > 0 {
-			said, err := r.command(ctx, l, p, c, commands, wrong)
+			said, err := r.command(ctx, m, l, p, c, commands, wrong)
 			if err != nil {
 				return err // before anything was done: the comment is read again
 			}
@@ -56,7 +56,7 @@ func (r *Reconciler) obey(ctx context.Context, m *memory, l *link, p *pull) erro
 }
 
 // command does what one comment says, and returns the answers.
-func (r *Reconciler) command(ctx context.Context, l *link, p *pull, c forge.Comment, commands []command.Command, wrong []command.Problem) ([]string, error) {
+func (r *Reconciler) command(ctx context.Context, m *memory, l *link, p *pull, c forge.Comment, commands []command.Command, wrong []command.Problem) ([]string, error) {
 	var answers []string
 	if edited(c) {
 		return []string{"Commands in edited comments are ignored, as others than their authors can edit them. Write a new comment."}, nil
@@ -79,6 +79,11 @@ func (r *Reconciler) command(ctx context.Context, l *link, p *pull, c forge.Comm
 		answer, ok := "", false
 		if right < cmd.Verb.Right() {
 			answer = fmt.Sprintf("`/yuba %s` needs the right to %s in this repository.", cmd.Verb, cmd.Verb.Right())
+		} else if cmd.Verb == command.Apply || cmd.Verb == command.Unlock {
+			var err error
+			if answer, ok, err = r.applyCommand(ctx, m, l, p, c.Author, c.Created, cmd); err != nil {
+				return nil, err
+			}
 		} else {
 			answer, ok = p.command(c.Author, c.Created, cmd)
 		}
@@ -165,7 +170,6 @@ func (p *pull) planNow(c command.Command) (string, bool) {
 	for _, s := range p.Stacks {
 		wanted := len(c.Stacks) == 0 || slices.ContainsFunc(c.Stacks, s.is)
 		if wanted && s.State == comment.Failed && s.cancel == nil {
-			p.Approvals = nil
 			s.again()
 		}
 	}
@@ -188,10 +192,12 @@ func (p *pull) approve(by forge.User, at time.Time, c command.Command) (string, 
 		return "The approval is of all plans of the pull request: leave the names out.", false
 	case p.shown().IsZero():
 		return "No plan is shown completely here, so that none can be approved before the merge. Approve the plans on the server after it.", false
-	case !p.saw(at):
+	case c.Plans != "" && c.Plans != p.digest():
+		return "The plans have changed since you looked at them. Look at the present ones, and repeat the command.", false
+	case c.Plans == "" && !p.saw(at): // the digest of plans is known from where they are shown
 		return "The plans were shown after you wrote this. Look at them, and repeat the command.", false
 	}
-	p.Approvals = append(slices.DeleteFunc(p.Approvals, func(a approval) bool { return a.Who.Is(by) }), approval{by, at})
+	p.Approvals = append(slices.DeleteFunc(p.Approvals, func(a approval) bool { return a.Who.Is(by) }), approval{by, at, p.digest()})
 	return "", true
 }
 

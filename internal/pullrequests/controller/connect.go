@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/pullrequests/decide"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
@@ -40,6 +41,8 @@ type link struct {
 	// config identifies what the connection was made of.
 	config string
 	rules  decide.Rules
+	// planner is that of the present pass.
+	planner *yubav1.PullRequestPlanner
 	// polled is when all its pull requests were asked for, hooked whether the forge sends hooks about it.
 	polled time.Time
 	hooked bool
@@ -72,6 +75,9 @@ func (r *Reconciler) sources(ctx context.Context, o *yubav1.PullRequestPlanner) 
 	missing := slices.Clone(o.Spec.Sources)
 	for i := range list.Items {
 		s := &list.Items[i]
+		if s.Labels[infrav1.LabelPullRequest] != "" {
+			continue // it has the commit of a pull request
+		}
 		if len(o.Spec.Sources) == 0 || slices.Contains(o.Spec.Sources, s.Name) {
 			out = append(out, s)
 			missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Name })
@@ -108,6 +114,7 @@ func (r *Reconciler) connect(ctx context.Context, o *yubav1.PullRequestPlanner, 
 			}
 			l.config = config
 		}
+		l.planner = o
 		l.name, l.source, l.rules = name, s, rulesOf(o, s, l.repository.Branch)
 		l.identity = identity(l.forge.Kind(), o.Spec.Forge.Address, s.Spec.URL)
 		m.links[name] = l

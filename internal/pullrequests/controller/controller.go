@@ -45,6 +45,8 @@ type Reconciler struct {
 	Plans   Plans
 	// Impact finds out what follows; nil if nothing does.
 	Impact Impact
+	// Owners finds the owners of files, as the file CODEOWNERS of a forge says; nil if nobody asks.
+	Owners func(kind forge.Kind, place string, text []byte, files []string) ([][]string, error)
 	// Approve approves the pending plan of a stack. Repeated, it changes nothing.
 	Approve func(ctx context.Context, a Approval) error
 	Store   Store
@@ -182,5 +184,9 @@ func (r *Reconciler) forget(ctx context.Context, name types.NamespacedName) erro
 		return nil
 	}
 	m.stop()
+	if err := r.releaseAll(ctx, func(h *infrav1.PullRequestHold) bool { return h.Planner == m.uid }); err != nil {
+		r.memories.add(m) // to be tried again
+		return err
+	}
 	return r.eraseAll(ctx, m)
 }

@@ -68,6 +68,9 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 		r.postpone(p, "the manifests cannot be built", err)
 		return nil
 	}
+	if err := r.own(ctx, l, p, &f); err != nil {
+		return err
+	}
 	if f.more {
 		p.problem("there are too many stacks", fmt.Sprintf("The pull request changes more than %d stacks. The others are not planned. Split the pull request", maxChanged))
 	}
@@ -107,7 +110,10 @@ func (f *finding) programs(stacks []infrav1.Terraform) (out []*stack) {
 		}
 		at := slices.IndexFunc(found, func(s discover.Stack) bool { return s.Name == a.Name })
 		one := f.admit(found[at], a.Missing)
-		one.Files = discover.Sum(f.head, found[at])
+		one.Files, one.Changed = discover.Sum(f.head, found[at]), a.Files
+		if a.More > 0 {
+			one.Changed = f.changed // some too many, rather than some too few
+		}
 		out = append(out, one)
 	}
 	return out

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 	"github.com/yuba-dev/yuba/internal/pullrequests/hook"
@@ -42,6 +43,8 @@ type memory struct {
 	hookPath   string
 	hookSecret forge.Secret
 	hookKinds  []forge.Kind
+	// holds are the stacks that are held for pull requests of this planner.
+	holds map[pullKey][]*infrav1.Terraform
 	// merged are the stacks of merged pull requests that are not applied yet.
 	merged map[string]bool
 	// watched are the stacks of merged pull requests whose drift is watched, and whether it was posted.
@@ -81,6 +84,12 @@ type pull struct {
 	// Merged is set once it is merged.
 	Merged *merged
 
+	// Apply is the request to apply Head before the merge, nil for none.
+	Apply *applying `json:",omitempty"`
+	// Applied and AppliedOf are as Status and StatusOf, for the status of the apply.
+	Applied   string `json:",omitempty"`
+	AppliedOf string `json:",omitempty"`
+
 	// listen says that there may be new comments, stale that the pull request must be asked for.
 	listen, stale bool
 	// source is the tree of Head while there are plans of it.
@@ -119,8 +128,19 @@ type stack struct {
 	Files string `json:",omitempty"`
 	// Reads are its planned outputs, which others read.
 	Reads Outputs `json:",omitzero"`
+	// Inputs identifies the values of inputs that it was planned with.
+	Inputs string `json:",omitempty"`
+	// Former is the digest of the plan before, and since when it was shown: a review of equal changes still counts.
+	Former      string    `json:",omitempty"`
+	FormerShown time.Time `json:",omitzero"`
+	// Changed are the changed files that it reads, until their owners are known.
+	Changed []string `json:"-"`
+	// Owners are groups of owners of its changed files, of each of which one must approve.
+	Owners [][]string `json:",omitempty"`
 
 	cancel func()
+	// progress is that of its apply before the merge, nil without one.
+	progress *progress
 }
 
 // merged is a merge.
@@ -139,6 +159,8 @@ type merged struct {
 type approval struct {
 	Who forge.User
 	At  time.Time
+	// Plans is the digest of the plans that were approved.
+	Plans string
 }
 
 // ended is a plan that has ended.
@@ -281,7 +303,7 @@ func (p *pull) stop() {
 // clear forgets the plans of a head.
 func (p *pull) clear() {
 	p.stop()
-	p.Head, p.Found, p.Stacks, p.Problems, p.Held, p.Approvals = "", false, nil, nil, "", nil
+	p.Head, p.Found, p.Stacks, p.Problems, p.Held, p.Approvals, p.Apply = "", false, nil, nil, "", nil, nil
 	p.Asked, p.Behind = false, nil
 	p.retry, p.failures = time.Time{}, 0
 }
@@ -324,6 +346,8 @@ func (p *pull) seen(whole bool, at time.Time) {
 		switch {
 		case !whole || s.Partial || s.Digest == "" || s.State != comment.Planned:
 			s.Shown = time.Time{}
+		case s.Shown.IsZero() && s.Digest == s.Former && !s.FormerShown.IsZero():
+			s.Shown = s.FormerShown
 		case s.Shown.IsZero():
 			s.Shown = at
 		}
@@ -340,7 +364,12 @@ func (s *stack) approvable() string {
 
 // again forgets the plan, so that it is made again.
 func (s *stack) again() {
-	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, State: comment.Waiting}
+	former, shown := s.Former, s.FormerShown
+	if !s.Shown.IsZero() {
+		former, shown = s.Digest, s.Shown
+	}
+	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, Owners: s.Owners,
+		Former: former, FormerShown: shown, progress: s.progress, State: comment.Waiting}
 }
 
 func (p *pull) encode() ([]byte, error) { return json.Marshal(p) }

@@ -26,6 +26,9 @@ const mergedPatience = 24 * time.Hour
 
 // merge follows the stacks of a merged pull request until they have applied it.
 func (r *Reconciler) merge(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory, l *link, p *pull) error {
+	if waits, err := r.handOver(ctx, m, l, p); waits || err != nil {
+		return errors.Join(err, r.show(ctx, o, m, l, p))
+	}
 	if !p.Found || p.Head != p.Now.Head.Commit || len(p.Stacks) == 0 {
 		return r.erase(ctx, m, p) // it changes no stack, or what was merged was not shown
 	}
@@ -84,7 +87,9 @@ func (r *Reconciler) review(ctx context.Context, l *link, p *pull) (decide.Revie
 // judge judges opinions of the forge, and approvals by commands.
 func (p *pull) judge(opinions []decide.Opinion) decide.Review {
 	for _, a := range p.Approvals { // the right was asked for when the command came
-		opinions = append(opinions, decide.Opinion{Review: forge.Review{Who: a.Who, Verdict: forge.Approved, Commit: p.Head, At: a.At}, Right: forge.Write, Saw: p.saw(a.At)})
+		if digest := p.digest(); digest != "" && a.Plans == digest { // whoever approved other plans did not see these
+			opinions = append(opinions, decide.Opinion{Review: forge.Review{Who: a.Who, Verdict: forge.Approved, Commit: p.Head, At: a.At}, Right: forge.Write, Saw: true})
+		}
 	}
 	return decide.Judge(p.Now.Author, p.Head, opinions)
 }
@@ -110,7 +115,7 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 	fate, why := decide.AfterMerge(decide.Merged{Allowed: o.Spec.Merge.ApproveReviewed, Review: decide.Review{Approvers: p.Merged.Approvers, Objections: p.Merged.Objections},
 		Shown: s.approvable(), Commit: p.Merged.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
 		Pending: pending, Changes: t.Status.Plan.ChangesDigest, Approved: t.Status.Plan.Approved || pending != "" && t.Spec.ApprovePlan == pending,
-		Same: same, Failed: failedAt(&t, p.Merged.Commit)})
+		Same: same, OtherInputs: p.otherInputs(ctx, r, l, s, &t), Failed: failedAt(&t, p.Merged.Commit), OwnersMissing: l.missingOwners(s, p.Merged.Approvers)})
 	by := accounts(p.Merged.Approvers)
 	if fate == decide.Approve && (p.Of == "" || len(by) == 0) {
 		fate, why = decide.Unreviewed, "the plan "+pending+" waits for an approval: the forge does not identify who approved the pull request"

@@ -59,9 +59,19 @@ func (e *MovedError) Error() string {
 
 // Plans makes speculative plans.
 type Plans interface {
-	// Plan plans a stack with another source, nil for its own, and with another manifest, nil for its own. It returns when the plan has ended; the end of the
+	// Plan plans a stack with another source, nil for its own, and with another manifest, nil for its own, as an identity, nil for the stack's own. It returns when the plan has ended; the end of the
 	// context cancels it. An error means that there is no plan, for a reason for people.
-	Plan(ctx context.Context, stack types.NamespacedName, s *Source, manifest []byte, trigger string) (Plan, error)
+	Plan(ctx context.Context, stack types.NamespacedName, s *Source, manifest []byte, as *Identity, trigger string) (Plan, error)
+	// Inputs identifies the values of inputs that a run of a stack had, as Plan.Inputs does; empty if that is not known. With
+	// an identity of their own, plans have other credentials than the run, which are left out.
+	Inputs(ctx context.Context, stack types.NamespacedName, run string, identity bool) (string, error)
+}
+
+// Identity are the credentials of plans in place of the stack's own.
+type Identity struct {
+	ServiceAccount string
+	// Secrets are those whose keys become environment variables.
+	Secrets []string
 }
 
 // Plan is a speculative plan that has ended.
@@ -72,6 +82,8 @@ type Plan struct {
 	Needs    []string
 	// Digest identifies the changes. Text shows them, without sensitive values.
 	Digest string
+	// Inputs identifies the values of its inputs; nobody is shown it.
+	Inputs string
 	Text   string
 	// Partial says that Text leaves something out.
 	Partial  bool

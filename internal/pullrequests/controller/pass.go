@@ -29,6 +29,7 @@ func (r *Reconciler) pass(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 	}
 	request := o.GetAnnotations()[requestedAt]
 	asked := request != "" && request != m.handled
+	problems = append(problems, r.findHolds(ctx, m))
 	problems = append(problems, r.refresh(ctx, o, m, hooks, asked))
 	if asked {
 		m.handled = request
@@ -50,6 +51,7 @@ func (r *Reconciler) pass(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 			problems = append(problems, r.store(ctx, m, p))
 		}
 	}
+	problems = append(problems, r.unpin(ctx, m))
 	m.remember()
 	return errors.Join(problems...)
 }
@@ -127,7 +129,6 @@ func (p *pull) replan(names []string) (unknown []string) {
 			s.cancel = nil
 		}
 		if s.State != comment.Held && (s.Fate != comment.Deleted || s.Manifest != nil) {
-			p.Approvals = nil
 			s.again()
 		}
 	}
@@ -145,6 +146,11 @@ func (m *memory) remember() {
 			if s.State != comment.Applied {
 				awaited[s.Name] = true
 			}
+		}
+	}
+	for _, held := range m.holds {
+		for _, t := range held {
+			awaited[t.Namespace+"/"+t.Name] = true
 		}
 	}
 	m.mu.Lock()

@@ -58,13 +58,13 @@ func (r *Reconciler) start(ctx context.Context, m *memory, l *link, p *pull, n i
 			continue
 		}
 		n--
-		r.plan(m, p, s)
+		r.plan(m, l, p, s)
 	}
 	return nil
 }
 
 // plan begins the plan of a stack.
-func (r *Reconciler) plan(m *memory, p *pull, s *stack) {
+func (r *Reconciler) plan(m *memory, l *link, p *pull, s *stack) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	s.State, s.cancel = comment.Running, cancel
 	held, key, trigger := p.source, p.key(), fmt.Sprintf("pull request %d", p.Now.Number)
@@ -72,10 +72,11 @@ func (r *Reconciler) plan(m *memory, p *pull, s *stack) {
 	if s.Elsewhere {
 		source = nil
 	}
+	as := identityOf(l.planner)
 	held.uses.Add(1)
 	go func() {
 		defer held.uses.Done()
-		made, err := r.Plans.Plan(ctx, stackKey(s.Name), source, manifest, trigger)
+		made, err := r.Plans.Plan(ctx, stackKey(s.Name), source, manifest, as, trigger)
 		if ctx.Err() != nil {
 			return // nobody waits for it any more
 		}
@@ -103,6 +104,7 @@ func (s *stack) finish(made Plan, err error) {
 	default:
 		s.State, s.Counts, s.Outputs, s.Digest, s.Verdicts = comment.Planned, made.Counts, made.Outputs, made.Digest, made.Verdicts
 		s.Reads = made.Reads.bounded()
+		s.Inputs = made.Inputs
 		s.Text, s.Partial = cut(made.Text, maxPlan), made.Partial || len(made.Text) > maxPlan
 	}
 }

@@ -138,6 +138,9 @@ func (r *Reconciler) sweep(ctx context.Context) error {
 		r.Log.Warn("cannot look for records of pull requests whose planner is gone", "error", err)
 		return nil
 	}
+	if err := r.releaseOrphans(ctx); err != nil {
+		r.Log.Warn("cannot look for stacks that are held for pull requests whose planner is gone", "error", err)
+	}
 	for _, key := range orphans(keys, list.Items) {
 		if err := r.Store.Delete(ctx, key); err != nil {
 			r.Log.Warn("cannot remove a record of a pull request", "record", key, "error", err)

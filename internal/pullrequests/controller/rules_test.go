@@ -190,7 +190,7 @@ func TestCommands(t *testing.T) {
 	later := planned()
 	later.Stacks[0].Shown = seen.Add(time.Second)
 	approved := planned()
-	approved.Approvals = []approval{{alice, seen.Add(time.Second)}}
+	approved.Approvals = []approval{{Who: alice, At: seen.Add(time.Second), Plans: approved.digest()}}
 	fork := func(shown string) *pull {
 		return &pull{Now: forge.PullRequest{Author: author, Fork: true, Head: forge.End{Commit: head}}, Shown: shown}
 	}
@@ -220,7 +220,7 @@ func TestCommands(t *testing.T) {
 		"approve":                              {planned(), alice, command.Command{Verb: command.Approve, Commit: head}, true, func(p *pull) bool { return len(p.Approvals) == 1 && p.Approvals[0].Who.ID == "1" }},
 		"approve what is not shown":            {hidden, alice, command.Command{Verb: command.Approve, Commit: head}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
 		"approve what was shown since":         {later, alice, command.Command{Verb: command.Approve, Commit: head}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
-		"a new plan ends approvals":            {approved, alice, command.Command{Verb: command.Replan, Stacks: []string{"a"}}, true, func(p *pull) bool { return len(p.Approvals) == 0 && p.shown().IsZero() }},
+		"a new plan ends approvals":            {approved, alice, command.Command{Verb: command.Replan, Stacks: []string{"a"}}, true, func(p *pull) bool { return len(p.judge(nil).Approvers) == 0 && p.shown().IsZero() }},
 		"the author approves":                  {planned(), author, command.Command{Verb: command.Approve, Commit: head}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
 		"approve another commit":               {planned(), alice, command.Command{Verb: command.Approve, Commit: other}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
 		"approve what is not planned":          {fork(head), alice, command.Command{Verb: command.Approve, Commit: head}, false, func(p *pull) bool { return len(p.Approvals) == 0 }},
@@ -243,7 +243,7 @@ func TestEditedCommentsDoNothing(t *testing.T) {
 	written := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	c := forge.Comment{ID: "1", Author: forge.User{ID: "1", Name: "alice"}, Created: written, Updated: written.Add(time.Second)}
 	p := &pull{Now: forge.PullRequest{Fork: true, Head: forge.End{Commit: "aaaaaaaaaaaa"}}}
-	answers, err := (&Reconciler{}).command(t.Context(), &link{forge: nobody{}}, p, c, []command.Command{{Verb: command.Plan, Commit: "aaaaaaaaaaaa"}}, nil)
+	answers, err := (&Reconciler{}).command(t.Context(), &memory{}, &link{forge: nobody{}}, p, c, []command.Command{{Verb: command.Plan, Commit: "aaaaaaaaaaaa"}}, nil)
 	if err != nil || len(answers) != 1 || !strings.Contains(answers[0], "edited") || p.Allowed != "" {
 		t.Errorf("%q, %v: %+v", answers, err, p)
 	}
@@ -262,7 +262,7 @@ func TestTheCommentOffersTheApproval(t *testing.T) {
 	p := &pull{Now: forge.PullRequest{Head: forge.End{Commit: head}}, Head: head, Found: true, Stacks: []*stack{{Name: "prod/a", State: comment.Planned, Digest: "d", Text: "+ a"}, {Name: "prod/b", State: comment.Running}}}
 	offers := func() bool {
 		text := comment.Render(report(o, &memory{}, p), comment.Style{Limit: 65536, Details: true, Hidden: true})
-		return strings.Contains(text, "`/yuba approve --commit "+head+"`")
+		return strings.Contains(text, "`/yuba approve --commit "+head)
 	}
 	if offers() {
 		t.Error("it offers to approve before all plans have ended")
@@ -310,7 +310,7 @@ func TestApprovalsAreOfWhatWasShown(t *testing.T) {
 		t.Errorf("what can be approved is %q, %q, %q, %q", a.approvable(), b.approvable(), long.approvable(), secret.approvable())
 	}
 	// The same commit has another plan: approvals of the former one end.
-	p.Approvals = []approval{{forge.User{ID: "3", Name: "bob"}, at(22)}}
+	p.Approvals = []approval{{forge.User{ID: "3", Name: "bob"}, at(22), p.digest()}}
 	if !p.judge(nil).Counts() {
 		t.Error("an approval by a command does not count")
 	}

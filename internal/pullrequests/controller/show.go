@@ -30,9 +30,15 @@ func report(o *yubav1.PullRequestPlanner, m *memory, p *pull) comment.Report {
 			Changes: s.Text, Fields: s.Fields, Verdicts: s.Verdicts, Problems: s.Problems})
 	}
 	p.showBehind(o, &out)
+	p.overlay(m, &out)
 	waiting, running := p.numbers()
-	out.Approve = o.Spec.Merge.ApproveReviewed && p.Merged == nil && p.Found && p.Head == p.Now.Head.Commit && waiting+running == 0 &&
+	out.Approve = (o.Spec.Merge.ApproveReviewed || o.Spec.Apply.When == yubav1.ApplyBeforeMerge) && p.Merged == nil && p.Found && p.Head == p.Now.Head.Commit && waiting+running == 0 &&
 		slices.ContainsFunc(p.Stacks, func(s *stack) bool { return s.State == comment.Planned && s.Digest != "" && !s.Partial })
+	if out.Approve {
+		out.Plans = p.digest()
+	}
+	out.Apply = o.Spec.Apply.When == yubav1.ApplyBeforeMerge && p.Merged == nil && !p.Now.Fork && p.Found && p.Head == p.Now.Head.Commit && waiting+running == 0 && p.Apply == nil &&
+		p.tally(m, o).Open > 0
 	return out
 }
 
@@ -92,6 +98,9 @@ func (r *Reconciler) show(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 	}
 	if commit == "" {
 		return nil
+	}
+	if err := r.setApplyStatus(ctx, o, m, l, p); err != nil {
+		return err
 	}
 	return r.setStatus(ctx, l, p, commit, statusOf(o, p, shown))
 }

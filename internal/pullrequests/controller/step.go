@@ -27,14 +27,23 @@ func (r *Reconciler) step(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 		if err := r.obey(ctx, m, l, p); err != nil {
 			return err
 		}
+		if err := r.applyBefore(ctx, m, l, p); err != nil {
+			return err
+		}
 	}
 	for range maxSteps {
 		d := decide.Decide(r.facts(m, l, p))
 		r.Log.Debug("decided", "planner", m.name.String(), "pullRequest", p.Now.Number, "verb", d.Verb, "reason", d.Reason)
 		switch d.Verb {
 		case decide.End:
+			if err := r.abandon(ctx, m, l, p); err != nil {
+				return err
+			}
 			return r.erase(ctx, m, p)
 		case decide.Leave:
+			if err := r.abandon(ctx, m, l, p); err != nil {
+				return err
+			}
 			p.clear()
 			p.Left = d.Reason
 			return nil

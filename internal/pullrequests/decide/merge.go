@@ -73,8 +73,12 @@ type Merged struct {
 	// Same says that the stack reads the same files in the merge commit as in the head that was planned: the digest of
 	// the changes has no provisioners, and not what computes values that are unknown until the apply.
 	Same bool
-	// Failed says why the stack failed at the merge commit; empty if it did not.
+	// Failed says why the last apply failed; empty if it did not.
 	Failed string
+	// OtherInputs says that values of inputs are not those of the shown plan.
+	OtherInputs bool
+	// OwnersMissing are owners of whom nobody approved, if they must.
+	OwnersMissing []string
 }
 
 // Fate is what becomes of the plan of a merged pull request.
@@ -118,12 +122,16 @@ func AfterMerge(m Merged) (Fate, string) {
 		return Differs, fmt.Sprintf("the plan %s of the merge commit changes something else than what was shown: it waits for an approval", m.Pending)
 	case !m.Same:
 		return Differs, fmt.Sprintf("the plan %s changes what was shown, but the stack's files are not those that were planned, or are not known: it waits for an approval", m.Pending)
+	case m.OtherInputs:
+		return Differs, fmt.Sprintf("the plan %s changes what was shown, but values of inputs have changed since: it waits for an approval", m.Pending)
 	case !m.Allowed:
 		return Unreviewed, fmt.Sprintf("the plan %s changes what was shown, and waits for an approval", m.Pending)
 	case len(m.Review.Objections) > 0:
 		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval: %s asked for changes", m.Pending, strings.Join(m.Review.Objections, ", "))
 	case !m.Review.Counts():
 		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval: no member except for the author approved the pull request after its plans were shown", m.Pending)
+	case len(m.OwnersMissing) > 0:
+		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval of an owner: %s", m.Pending, strings.Join(m.OwnersMissing, "; "))
 	}
 	return Approve, fmt.Sprintf("the plan %s changes exactly what %s approved", m.Pending, names(m.Review.Approvers))
 }

@@ -99,7 +99,7 @@ func (d *dispatch) settle(ctx context.Context, req *run.PollRequest) (forget []s
 		case lease.Stays:
 		case lease.Claimed: // a restarted server may have queued it
 			en.owner = facts.Poll.Owner
-			d.hand.queue.Running(en.id, en.stack.Namespace)
+			d.hand.queue.Running(en.id, en.stack.Namespace, en.class)
 		case lease.Foreign:
 			forget = append(forget, en.id)
 		case lease.Again:

@@ -104,6 +104,8 @@ func classOf(rec run.Record) queue.Class {
 	switch rec.Urgency {
 	case run.UrgencyAwaited:
 		return queue.Urgent
+	case run.UrgencyReview:
+		return queue.Review
 	case run.UrgencyDrift:
 		return queue.Drift
 	}

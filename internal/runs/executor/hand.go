@@ -30,8 +30,10 @@ type hand struct {
 }
 
 func newHand(opts *Options, homes *homes) *hand {
-	return &hand{opts: opts, homes: homes, runs: map[string]*entry{}, stacks: map[run.Stack]*entry{},
+	h := &hand{opts: opts, homes: homes, runs: map[string]*entry{}, stacks: map[run.Stack]*entry{},
 		queue: queue.New(0, opts.NamespaceLimit), costs: map[run.Stack]time.Duration{}, changed: make(chan struct{})}
+	h.queue.BoundReviews(opts.Reviews)
+	return h
 }
 
 // busy returns a run.ErrBusy: the stack already has a run in hand.
@@ -58,7 +60,7 @@ func (h *hand) take(rec run.Record, resumed bool) error {
 	switch {
 	case en.held:
 	case en.owner.Home != "":
-		h.queue.Running(en.id, en.stack.Namespace)
+		h.queue.Running(en.id, en.stack.Namespace, en.class)
 		h.homes.of(en.owner.Home)
 	default:
 		h.wait(en)

@@ -77,6 +77,8 @@ type Options struct {
 	Ended func(run.Stack)
 	// Observe gets the record of each run that ended under this server, once, before Ended.
 	Observe func(run.Record)
+	// Reviews is how many speculative plans may execute at a time, 0 for any number.
+	Reviews int
 	// NamespaceLimit is how many runs of a namespace may execute at a time, 0 for any number.
 	NamespaceLimit func(namespace string) int
 	// Busy is called at each change with whether runs are in hand.

@@ -20,7 +20,7 @@ func TestLinesCountWhatWaits(t *testing.T) {
 	q.Add(Item{ID: "2", Group: "b", Class: Drift, Since: at})
 	q.Add(Item{ID: "1", Group: "b", Class: Urgent, Since: at})
 	q.Add(Item{ID: "4", Group: "a", Class: Changed, Since: at.Add(time.Minute)})
-	q.Running("5", "c")
+	q.Running("5", "c", Drift)
 	want := []Line{{"a", Changed, 1, at.Add(time.Minute)}, {"b", Urgent, 1, at}, {"b", Drift, 2, at}}
 	if diff := cmp.Diff(want, q.Lines()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

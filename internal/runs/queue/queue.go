@@ -17,6 +17,8 @@ const (
 	Urgent Class = iota
 	// Changed runs follow a changed input.
 	Changed
+	// Review runs are speculative plans, such as those of pull requests. They change nothing.
+	Review
 	// Drift runs are drift checks.
 	Drift
 
@@ -29,6 +31,8 @@ func (c Class) String() string {
 		return "urgent"
 	case Changed:
 		return "changed"
+	case Review:
+		return "review"
 	}
 	return "drift"
 }
@@ -51,9 +55,11 @@ const DefaultAging = 10 * time.Minute
 
 // Queue holds waiting runs and counts executing ones. Use New to create one.
 type Queue struct {
-	aging  time.Duration
-	limit  func(group string) int
-	groups map[string]*group
+	aging time.Duration
+	limit func(group string) int
+	// reviews is the maximum of running Review items; 0 for any number.
+	reviews int
+	groups  map[string]*group
 	// where finds an item's group.
 	where map[string]*group
 	// now is the share that groups start with: the least that any had when last served.
@@ -67,7 +73,7 @@ type group struct {
 	// used is how much of the runners' time it has had, in the queue's time.
 	used    time.Duration
 	items   [classes][]Item
-	running map[string]struct{}
+	running map[string]Class
 	// aged is true if its last run counted as a higher class than its own. The next run is one that
 	// really has the class, or people's requests would come last in a queue of old runs.
 	aged bool
@@ -83,6 +89,21 @@ func New(aging time.Duration, limit func(group string) int) *Queue {
 		limit = func(string) int { return 0 }
 	}
 	return &Queue{aging: aging, limit: limit, groups: map[string]*group{}, where: map[string]*group{}}
+}
+
+// BoundReviews limits the Review items that run at a time, in all groups and places together; 0 means any number.
+func (q *Queue) BoundReviews(most int) { q.reviews = most }
+
+// runningOf counts the running items of a class.
+func (q *Queue) runningOf(class Class) (n int) {
+	for _, g := range q.groups {
+		for _, c := range g.running {
+			if c == class {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // Len counts waiting items.
@@ -111,7 +132,7 @@ func (q *Queue) Add(it Item) {
 func (q *Queue) group(name string) *group {
 	g := q.groups[name]
 	if g == nil {
-		g = &group{name: name, used: q.now, running: map[string]struct{}{}}
+		g = &group{name: name, used: q.now, running: map[string]Class{}}
 		q.groups[name] = g
 	}
 	return g
@@ -122,7 +143,7 @@ func older(a, b Item) int {
 }
 
 func (g *group) idle() bool {
-	return len(g.running) == 0 && len(g.items[Urgent])+len(g.items[Changed])+len(g.items[Drift]) == 0
+	return len(g.running) == 0 && len(g.items[Urgent])+len(g.items[Changed])+len(g.items[Review])+len(g.items[Drift]) == 0
 }
 
 // Remove removes a waiting item and reports whether there was one.
@@ -145,10 +166,10 @@ func (q *Queue) Remove(id string) bool {
 }
 
 // Running counts an item that runs without having been taken from this queue.
-func (q *Queue) Running(id, groupName string) {
+func (q *Queue) Running(id, groupName string, class Class) {
 	q.Remove(id)
 	g := q.group(groupName)
-	g.running[id] = struct{}{}
+	g.running[id] = class
 	q.where[id] = g
 }
 
@@ -180,7 +201,9 @@ func (q *Queue) Next(now time.Time, place string) (Item, bool) {
 	return q.next(now, func(it Item) bool { return it.Place == place })
 }
 
-func (q *Queue) next(now time.Time, fits func(Item) bool) (Item, bool) {
+func (q *Queue) next(now time.Time, wanted func(Item) bool) (Item, bool) {
+	full := q.reviews > 0 && q.runningOf(Review) >= q.reviews
+	fits := func(it Item) bool { return wanted(it) && !(full && it.Class == Review) }
 	g, head := q.pick(now, fits)
 	if g == nil {
 		return Item{}, false
@@ -189,7 +212,7 @@ func (q *Queue) next(now time.Time, fits func(Item) bool) (Item, bool) {
 	g.items[head.class] = slices.Delete(g.items[head.class], head.at, head.at+1)
 	g.aged = head.class != head.counts
 	q.waiting--
-	g.running[it.ID] = struct{}{}
+	g.running[it.ID] = it.Class
 	q.now = max(q.now, g.used)
 	g.used += cmp.Or(it.Cost, time.Second)
 	q.sweep()
@@ -248,8 +271,14 @@ func (g *group) head(now time.Time, aging time.Duration, fits func(Item) bool) (
 }
 
 func aged(it Item, now time.Time, aging time.Duration) Class {
-	steps := int(now.Sub(it.Since) / aging)
-	return Class(max(0, int(it.Class)-max(0, steps)))
+	if it.Class == Review {
+		return Review // nothing that changes something waits for what is only shown
+	}
+	steps := max(0, int(now.Sub(it.Since)/aging))
+	if it.Class == Drift && steps > 0 {
+		steps++ // the next higher class of what may change something
+	}
+	return Class(max(0, int(it.Class)-steps))
 }
 
 func anywhere(Item) bool { return true }
@@ -257,7 +286,7 @@ func anywhere(Item) bool { return true }
 // Position is a waiting item in its turn.
 type Position struct {
 	Item
-	// Full is true while its group has the maximum number running.
+	// Full is true while its group, or the class Review, has the maximum number running.
 	Full bool
 }
 
@@ -276,18 +305,19 @@ func (q *Queue) Positions(now time.Time) []Position {
 			c.Done(it.ID)
 			list = append(list, Position{Item: it, Full: full})
 		}
-		c.limit = func(string) int { return 0 }
+		c.limit, c.reviews = func(string) int { return 0 }, 0
 	}
 	return list
 }
 
 func (q *Queue) clone() *Queue {
 	c := New(q.aging, q.limit)
+	c.reviews = q.reviews
 	c.now, c.waiting = q.now, q.waiting
 	for name, g := range q.groups {
-		copied := &group{name: name, used: g.used, aged: g.aged, running: map[string]struct{}{}}
-		for id := range g.running {
-			copied.running[id] = struct{}{}
+		copied := &group{name: name, used: g.used, aged: g.aged, running: map[string]Class{}}
+		for id, class := range g.running {
+			copied.running[id] = class
 			c.where[id] = copied
 		}
 		for class, line := range g.items {

@@ -152,7 +152,7 @@ func TestLimit(t *testing.T) {
 
 func TestRunningBeforeTheQueueCounts(t *testing.T) {
 	q := New(0, func(string) int { return 1 })
-	q.Running("a/0", "a")
+	q.Running("a/0", "a", Changed)
 	q.Add(item("a/1", Urgent, 0))
 	if it, ok := q.Next(noon, ""); ok {
 		t.Errorf("%s begins beside a/0, and the limit is one", it.ID)
@@ -199,7 +199,7 @@ func TestPositionsTellTheOrder(t *testing.T) {
 		count := rapid.IntRange(0, 40).Draw(t, "items")
 		for i := range count {
 			group := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "group")
-			it := item(fmt.Sprintf("%s/%d", group, i), Class(rapid.IntRange(0, 2).Draw(t, "class")), rapid.IntRange(0, 300).Draw(t, "second"))
+			it := item(fmt.Sprintf("%s/%d", group, i), Class(rapid.IntRange(0, 3).Draw(t, "class")), rapid.IntRange(0, 300).Draw(t, "second"))
 			it.Cost = time.Duration(rapid.IntRange(0, 30).Draw(t, "cost")) * time.Second
 			q.Add(it)
 			if rapid.Bool().Draw(t, "one begins") {

@@ -128,6 +128,8 @@ const (
 	UrgencyAwaited Urgency = "awaited"
 	// UrgencyChange is for changed inputs.
 	UrgencyChange Urgency = "change"
+	// UrgencyReview is for speculative plans.
+	UrgencyReview Urgency = "review"
 	// UrgencyDrift is for drift detection.
 	UrgencyDrift Urgency = "drift"
 )

@@ -95,6 +95,7 @@ func (d *Desk) Start(ctx context.Context, owner run.Stack, r Request, from ...st
 		return e.undrafted(err)
 	}
 	e.stack, e.answer.Run, e.answer.Revision = rec.Spec.Stack, rec.Spec.ID, rec.Spec.Artifact.Revision
+	e.answer.Inputs = rec.Spec.InputsDigest(r.Identity == nil)
 	if err = d.add(rec.Spec.ID, e); err == nil {
 		if err = d.Executor.Prepare(ctx, *rec); err == nil {
 			err = d.Executor.Start(ctx, *rec)

@@ -37,6 +37,16 @@ type Request struct {
 	// Detailed asks for what people see of a plan, too: its log, the readable plan, and what policies
 	// say about it.
 	Detailed bool
+	// Identity replaces the credentials of the stack; nil to keep them.
+	Identity *Identity
+}
+
+// Identity are credentials for speculative plans, such as those of a role that may only read.
+type Identity struct {
+	// ServiceAccount is that of runner Pods and identity tokens.
+	ServiceAccount string
+	// Secrets are those whose keys become environment variables.
+	Secrets []string
 }
 
 // Need is an input that is unknown until another stack is applied.
@@ -85,6 +95,8 @@ type Answer struct {
 	Took    run.Duration             `json:"took,omitempty"`
 	// ChangesDigest is equal for two plans with the same changes.
 	ChangesDigest string `json:"changesDigest,omitempty"`
+	// Inputs identifies the values of the inputs, see run.Spec.InputsDigest. It is never shown.
+	Inputs string `json:"-"`
 	// Problems are errors and warnings of the tool, Policy is what policies say; of a detailed plan.
 	// Files are relative to the root module.
 	Problems diagnostic.List `json:"problems,omitempty"`

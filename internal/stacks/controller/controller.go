@@ -235,7 +235,7 @@ func (r *Reconciler) begin(ctx context.Context, p *recorded) (ctrl.Result, error
 		r.Runs.Recorded(p.stack, p.taken)
 	}
 	if p.run == nil {
-		return p.next(), nil
+		return p.next(), r.endHold(ctx, &p.decided)
 	}
 	// If the status names a run without a record, the run never started.
 	if err := r.Runs.Prepare(ctx, *p.run); err != nil {

@@ -187,7 +187,7 @@ func sourceOf(t *infrav1.Terraform) string {
 	if _, inline := t.InlineProgram(); inline || t.Spec.SourceRef == nil {
 		return ""
 	}
-	return t.Spec.SourceRef.Kind + "/" + t.SourceNamespace() + "/" + t.Spec.SourceRef.Name
+	return t.Spec.SourceRef.Kind + "/" + t.SourceNamespace() + "/" + t.ProgramSource().Name
 }
 
 // missingOutputs names a stack's outputs Secret if it is missing although there are outputs.

@@ -101,6 +101,7 @@ func stackFacts(obj *infrav1.Terraform) decide.Stack {
 	default:
 		s.Approved = spec.ApprovePlan
 	}
+	holdForPullRequest(&s, obj)
 	return s
 }
 

@@ -129,6 +129,8 @@ func objection(obj *infrav1.Terraform, rec run.Record) string {
 		return "the stack only allows plans"
 	case rejected(obj, rec):
 		return "the plan was rejected"
+	case obj.PullRequestHold() != nil && !namedForPullRequest(obj, rec):
+		return "the stack is held for a pull request, and nobody approved exactly this plan"
 	case obj.AutoApproves() || obj.Spec.Force:
 		return ""
 	case obj.ByPolicy() && rec.Spec.Plan != nil, rec.Spec.Plan != nil && approvedByName(obj) == rec.Spec.Plan.ID:

@@ -39,11 +39,14 @@ func (r *Reconciler) DraftSpeculative(ctx context.Context, stack run.Stack, req 
 	if run.StackOf(&obj) != stack {
 		return nil, &run.RefusedError{Message: fmt.Sprintf("plan %s: the stack was deleted and created again meanwhile. Try again", stack)}
 	}
+	if req.Identity != nil {
+		as(&obj.Spec, req.Identity)
+	}
 	p, err := r.speculate(ctx, &obj, req)
 	if err != nil {
 		return nil, err
 	}
-	rec := &run.Record{Created: p.now.UTC(), Token: run.NewToken(), Generation: obj.Generation, By: req.By, Urgency: run.UrgencyDrift,
+	rec := &run.Record{Created: p.now.UTC(), Token: run.NewToken(), Generation: obj.Generation, By: req.By, Urgency: run.UrgencyReview,
 		Trigger: req.Trigger, State: stateRefOf(&obj)}
 	if rec.Spec, err = r.speculativeSpec(ctx, p, req); err != nil {
 		return nil, err

@@ -320,6 +320,9 @@ func pendingWaits(f Facts) (Decision, bool) {
 	if f.Takeover != nil && d.Reason == ReasonAwaitingApproval && !appliesByItself(f.Stack) {
 		d.Message += fmt.Sprintf(" The stack took over %s.", f.Takeover)
 	}
+	if f.Stack.PullRequest != "" && d.Reason == ReasonAwaitingApproval {
+		d.Message += " The stack " + f.Stack.PullRequest + "."
+	}
 	if f.Stack.ApplyFailed && d.Reason == ReasonAwaitingApproval {
 		d.Message += " The last apply failed."
 	}

@@ -36,6 +36,7 @@
 //     are applied. Afterwards drift is repaired only after a fresh check and an approval.
 //   - What policies refuse is never applied, what they hold only with a person's approval, and what
 //     the present policies have not judged not yet.
+//   - While a pull request holds the stack, only plans approved by id are applied.
 //   - While the state is a deleted stack's, only plans that a person approved are applied.
 //   - Suspension blocks every deletion, except that of the copy that a move left behind.
 //   - Nothing runs on a stack that was moved to another home, or that is still arriving.

@@ -126,6 +126,9 @@ type Stack struct {
 	Call string
 	// Moved is set while another home works on the stack.
 	Moved *Moved
+	// PullRequest describes the pull request that holds the stack; empty for none. Mode is then
+	// ModeManual, unless nothing is ever applied, and Force is false.
+	PullRequest string
 	// ReplanOnRevision: a new revision always replaces a pending plan.
 	ReplanOnRevision bool
 	// PlannedRevision is the source's revision at the last conclusive plan.

@@ -30,6 +30,9 @@ func References(t *infrav1.Terraform) []string {
 	spec := &t.Spec
 	if spec.SourceRef != nil {
 		add(spec.SourceRef.Kind, t.SourceNamespace(), spec.SourceRef.Name)
+		if ref := t.ProgramSource(); ref.Name != spec.SourceRef.Name {
+			add(ref.Kind, t.SourceNamespace(), ref.Name)
+		}
 	}
 	// The stack only writes the outputs Secret, but a foreign Secret of that name blocks the write.
 	if spec.WriteOutputsToSecret != nil {

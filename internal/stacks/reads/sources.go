@@ -195,7 +195,7 @@ func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNam
 		// A run failed on the archive: it may be damaged.
 		return s.inline(ctx, files, conditions.Of(obj, infrav1.ConditionReady).Reason == infrav1.ReasonArtifactFailed)
 	}
-	ref := obj.Spec.SourceRef
+	ref := obj.ProgramSource()
 	if ref == nil {
 		return run.Artifact{}, &SourceError{Lasting: true, Message: "The stack has no program: set spec.sourceRef, spec.inline or spec.values.hcl"}
 	}

@@ -1,0 +1,77 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+
+	"github.com/yuba-dev/yuba/internal/pullrequests/decide"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
+)
+
+const (
+	// maxOwned limits the groups of owners of a stack, maxOwner the length of a name, and maxAsked the names of a group.
+	maxOwned, maxOwner, maxAsked = 20, 200, 20
+	// unknownOwners stands for owners that cannot be found out: nobody is them.
+	unknownOwners = "(unknown: CODEOWNERS cannot be read)"
+)
+
+// own finds the owners of the stacks' changed files, as CODEOWNERS of the branch to merge into says: who opens a pull
+// request does not choose who must approve it.
+func (r *Reconciler) own(ctx context.Context, l *link, p *pull, f *finding) error {
+	if r.Owners == nil || len(p.Stacks) == 0 {
+		return nil
+	}
+	place, content, err := forge.Codeowners(ctx, l.forge, p.Now.Base.Branch)
+	var unsupported *forge.UnsupportedError
+	if errors.As(err, &unsupported) || err == nil && place == "" {
+		return nil
+	}
+	if err != nil && !l.planner.Spec.Approvals.CodeOwners {
+		r.Log.Warn("cannot read CODEOWNERS", "source", p.Source, "pullRequest", p.Now.Number, "error", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range p.Stacks {
+		files := s.Changed
+		if len(s.Changed) == 0 || s.candidate().Manifest {
+			files = f.changed // whatever makes its manifest is among them
+		}
+		if f.changed == nil {
+			s.Owners = [][]string{{unknownOwners}}
+			continue
+		}
+		groups, err := r.Owners(l.forge.Kind(), place, content, files)
+		if err != nil || len(groups) > maxOwned {
+			r.Log.Warn("cannot find the owners of a stack's files", "source", p.Source, "pullRequest", p.Now.Number, "stack", s.Name, "error", err)
+			s.Owners = [][]string{{unknownOwners}}
+			continue
+		}
+		s.Owners = printableOwners(groups)
+	}
+	return nil
+}
+
+// printableOwners are groups of owners in one line each that fits a comment.
+func printableOwners(groups [][]string) (out [][]string) {
+	for _, group := range groups {
+		var names []string
+		for _, owner := range group[:min(len(group), maxAsked)] {
+			names = append(names, text(owner, maxOwner))
+		}
+		out = append(out, names)
+	}
+	return out
+}
+
+// missingOwners are the owners of a stack of whom nobody approved, if they must.
+func (l *link) missingOwners(s *stack, approvers []forge.User) []string {
+	if l.planner == nil || !l.planner.Spec.Approvals.CodeOwners {
+		return nil
+	}
+	return decide.MissingOwners(s.Owners, approvers)
+}
