@@ -247,18 +247,18 @@ func (w *writer) behindNames(b behind) string {
 	return strings.Join(parts, ", ")
 }
 
-// because says what changes in what a stack reads, and what else there is to say.
+// because says why a stack breaks, and what changes in what it reads.
 func (c *Consequence) because(most int) string {
 	var parts []string
+	for _, why := range c.Because {
+		parts = append(parts, cell(why, min(most, 300)))
+	}
 	for i, in := range c.Inputs {
 		if i == maxInputsShown {
 			parts = append(parts, "and "+strconv.Itoa(len(c.Inputs)-i)+" more")
 			break
 		}
 		parts = append(parts, cell(in.Path, 150)+" of "+cell(in.From, 150)+": "+cell(in.Before, maxValue)+" → "+cell(in.After, maxValue))
-	}
-	for _, why := range c.Because {
-		parts = append(parts, cell(why, min(most, 300)))
 	}
 	return strings.Join(parts, "; ")
 }
