@@ -85,8 +85,8 @@ func TestHooksOfOneRepositoryLeaveTheOthersPolled(t *testing.T) {
 	r := &Reconciler{Log: slog.New(slog.DiscardHandler), now: func() time.Time { return now }}
 	hooked, silent := &polled{}, &polled{}
 	m := &memory{pulls: map[pullKey]*pull{}, links: map[string]*link{
-		"hooked": {name: "hooked", forge: hooked, repository: forge.Repository{Name: "acme/infra"}},
-		"silent": {name: "silent", forge: silent, repository: forge.Repository{Name: "acme/dns"}},
+		"hooked": {name: "hooked", source: repository("hooked"), forge: hooked, repository: forge.Repository{Name: "acme/infra"}},
+		"silent": {name: "silent", source: repository("silent"), forge: silent, repository: forge.Repository{Name: "acme/dns"}},
 	}}
 	o := &yubav1.PullRequestPlanner{}
 	o.Spec.Interval.Duration = time.Minute

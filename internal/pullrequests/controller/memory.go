@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
@@ -29,7 +30,10 @@ type memory struct {
 	uid  string
 	// links are the connections by the name of the GitRepository.
 	links map[string]*link
-	pulls map[pullKey]*pull
+	// sources are the GitRepositories of the planner, refused the failed connections by their name.
+	sources []*sourcev1.GitRepository
+	refused map[string]refusal
+	pulls   map[pullKey]*pull
 	// handled is the last request of a person that was handled.
 	handled string
 	// wants is when the next pass should be, the zero time for never.
@@ -112,6 +116,8 @@ type stack struct {
 	Elsewhere bool            `json:",omitempty"`
 	// Files identifies the files that it reads in the head; empty if they are elsewhere.
 	Files string `json:",omitempty"`
+	// Via names the GitRepository that it follows, if that includes the one of the pull request.
+	Via string `json:",omitempty"`
 
 	cancel func()
 }
@@ -123,6 +129,10 @@ type merged struct {
 	// Approvers and Objections are those of the planned head.
 	Approvers  []forge.User
 	Objections []string
+	// Asked is when the GitRepository was last asked to fetch it, Times how often; Had is the revision that it had then.
+	Asked time.Time `json:",omitzero"`
+	Times int       `json:",omitempty"`
+	Had   string    `json:",omitempty"`
 }
 
 // approval is an approval by a command.
@@ -323,7 +333,7 @@ func (s *stack) approvable() string {
 
 // again forgets the plan, so that it is made again.
 func (s *stack) again() {
-	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, State: comment.Waiting}
+	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, Via: s.Via, State: comment.Waiting}
 }
 
 func (p *pull) encode() ([]byte, error) { return json.Marshal(p) }
