@@ -286,6 +286,7 @@ bin/vault: test/vault/go.mod $(wildcard test/vault/*.go)
 # Gitea with its templates and options, for the tests of pull requests (1150 packages once).
 bin/gitea: test/gitea/go.mod $(wildcard test/gitea/*.go)
 	rm -rf bin/gitea-files && mkdir -p bin/gitea-files
+	$(GO) mod download -C test/gitea code.gitea.io/gitea
 	files=$$($(GO) list -C test/gitea -m -f '{{.Dir}}' code.gitea.io/gitea) && cp -r $$files/options $$files/templates $$files/public bin/gitea-files/
 	chmod -R u+w bin/gitea-files
 	$(BUILD) -C test/gitea -ldflags '-s -w' -o ../../bin/gitea .
