@@ -219,6 +219,10 @@ TRIALS ?= 3
 bench-fleet: build tofu ## Measure a fleet of stacks compared with plain tofu (SIZE=100 ROWS=fleet-apply TRIALS=1 BENCHFLAGS=-markdown)
 	$(GO) run ./test/bench -only '$(ROWS)' -fleet $(SIZE) -n $(TRIALS) $(BENCHFLAGS)
 
+.PHONY: bench-forges
+bench-forges: build tofu bin/gitea ## Measure pull requests at a real Gitea compared with plain tofu (about 3 minutes)
+	$(GO) test -vet=off -count=1 -timeout 20m -run '^$$' -bench PullRequests -benchtime 1x -v ./test/forges
+
 # Modules of their own, which golangci-lint does not visit.
 MODULES = test/standin test/oidc tools/release cmd/yuba-policy cmd/yuba-helm
 
