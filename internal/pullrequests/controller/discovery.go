@@ -69,13 +69,15 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 		return nil
 	}
 	more, err := r.included(ctx, m, l, p, f)
-	if err != nil {
-		r.postpone(p, "stacks of a GitRepository that includes this one cannot be planned", err)
-		return nil
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil { // the others are planned all the same
+		p.problem("stacks that include this repository are not planned", err.Error()+". Comment /yuba replan to try again")
 	}
 	f.more = f.more || more
 	if f.more {
-		p.problem("there are too many stacks", fmt.Sprintf("The pull request changes more than %d stacks. The others are not planned. Split the pull request", maxChanged))
+		p.Problems = append(p.Problems, comment.Problem{Summary: "there are too many stacks", Detail: fmt.Sprintf("The pull request changes more than %d stacks. The others are not planned. Split the pull request", maxChanged)})
 	}
 	p.Found = true
 	if waiting, _ := p.numbers(); waiting == 0 {

@@ -37,7 +37,7 @@ func (r *Reconciler) fetchMerged(ctx context.Context, m *memory, l *link, p *pul
 			return
 		}
 	}
-	r.fetch(ctx, m, l.source)
+	r.fetch(ctx, l.source)
 	p.Merged.Asked, p.Merged.Had = r.now().UTC(), had
 	if p.Merged.Times++; p.Merged.Times <= len(fetchPauses) {
 		m.at(p.Merged.Asked.Add(fetchPauses[p.Merged.Times-1]))
@@ -68,7 +68,7 @@ func tracks(l *link, e hook.Event) bool {
 }
 
 // fetch asks a GitRepository to fetch. If that is not allowed, its interval does it.
-func (r *Reconciler) fetch(ctx context.Context, m *memory, source *sourcev1.GitRepository) {
+func (r *Reconciler) fetch(ctx context.Context, source *sourcev1.GitRepository) {
 	if source.Spec.Suspend {
 		return
 	}
@@ -79,6 +79,6 @@ func (r *Reconciler) fetch(ctx context.Context, m *memory, source *sourcev1.GitR
 		err = r.Client.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))
 	}
 	if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
-		r.Log.Warn("cannot ask a GitRepository to fetch: it does at its interval", "planner", m.name.String(), "gitRepository", source.Namespace+"/"+source.Name, "error", err)
+		r.Log.Warn("cannot ask a GitRepository to fetch: it does at its interval", "gitRepository", source.Namespace+"/"+source.Name, "error", err)
 	}
 }

@@ -72,12 +72,12 @@ func (r *Reconciler) included(ctx context.Context, m *memory, l *link, p *pull, 
 		if g.changed != nil && len(g.changed) == 0 {
 			continue // it includes a part that does not change
 		}
-		if err := r.includedIn(ctx, m, l, p, &g); err != nil {
-			return more, fmt.Errorf("GitRepository %s, which includes %s: %w", including.Name, l.source.Name, err)
+		if one := r.includedIn(ctx, m, l, p, &g); one != nil {
+			err = errors.Join(err, fmt.Errorf("GitRepository %s: %w", including.Name, one))
 		}
 		f.kept, more = g.kept, more || g.more
 	}
-	return more, nil
+	return more, err
 }
 
 // includedIn finds those of one.
@@ -221,7 +221,7 @@ func sameServer(one, other string) bool {
 
 // followIncluded looks at a stack of a merged pull request that reads it through another GitRepository. Nobody can tell from
 // the revision which commit of the included one a plan is of, so that no review approves it.
-func (r *Reconciler) followIncluded(ctx context.Context, p *pull, s *stack, t *infrav1.Terraform) (decide.Fate, string, error) {
+func (r *Reconciler) followIncluded(ctx context.Context, l *link, p *pull, s *stack, t *infrav1.Terraform) (decide.Fate, string, error) {
 	var source sourcev1.GitRepository
 	key := types.NamespacedName{Namespace: t.SourceNamespace(), Name: s.Via}
 	if err := r.Client.Get(ctx, key, &source); client.IgnoreNotFound(err) != nil {
@@ -231,6 +231,10 @@ func (r *Reconciler) followIncluded(ctx context.Context, p *pull, s *stack, t *i
 	merged := a != nil && p.Merged.Commit != "" && slices.ContainsFunc(source.Status.IncludedArtifacts, func(one *meta.Artifact) bool {
 		return one != nil && strings.Contains(one.Revision, p.Merged.Commit)
 	})
+	if !merged && !s.asked && p.Merged.Commit != "" && strings.Contains(revisionOf(l.source), p.Merged.Commit) {
+		s.asked = true // Flux does not watch what is included
+		r.fetch(ctx, &source)
+	}
 	pending := t.Status.Plan.Pending
 	switch {
 	case !merged:

@@ -119,6 +119,8 @@ type stack struct {
 	// Via names the GitRepository that it follows, if that includes the one of the pull request.
 	Via string `json:",omitempty"`
 
+	// asked says that Via was asked to fetch, after a merge.
+	asked  bool
 	cancel func()
 }
 

@@ -102,7 +102,7 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 		return "", fmt.Errorf("read the stack %s: %w", key, err)
 	}
 	if s.Via != "" {
-		fate, why, err := r.followIncluded(ctx, p, s, &t)
+		fate, why, err := r.followIncluded(ctx, l, p, s, &t)
 		if err == nil {
 			s.told(fate, why)
 		}

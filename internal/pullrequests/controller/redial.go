@@ -40,6 +40,9 @@ func (r *Reconciler) redial(o *yubav1.PullRequestPlanner, m *memory, s *sourcev1
 	}
 	last.config, last.err = config, err
 	last.until = r.now().Add(pause(&last.failures))
+	if end := r.now().Add(usual(o)); refuses(err) && end.After(last.until) {
+		last.until = end
+	}
 	var limit *forge.LimitedError
 	if errors.As(err, &limit) {
 		last.until = limit.Until
@@ -47,6 +50,13 @@ func (r *Reconciler) redial(o *yubav1.PullRequestPlanner, m *memory, s *sourcev1
 	m.refused[sourceName(o, s)] = last
 	m.at(last.until)
 	return nil, err
+}
+
+// refuses reports whether an error is about credentials: some forges lock accounts that try again and again.
+func refuses(err error) bool {
+	var token *forge.TokenError
+	var scope *forge.ScopeError
+	return errors.As(err, &token) || errors.As(err, &scope)
 }
 
 // limits reports whether an error says when to come back.

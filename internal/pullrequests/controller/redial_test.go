@@ -17,7 +17,7 @@ func TestAConnectionThatFailedIsNotTriedAtEveryPass(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	down, limit := &forge.DownError{Doing: "read", Reason: "HTTP status 502"}, &forge.LimitedError{Doing: "read", Until: start.Add(time.Hour)}
 	o := &yubav1.PullRequestPlanner{}
-	o.Namespace = "prod"
+	o.Namespace, o.Spec.Interval.Duration = "prod", time.Minute
 	source := repository("infra")
 	for sentence, c := range map[string]struct {
 		err    error
@@ -27,11 +27,12 @@ func TestAConnectionThatFailedIsNotTriedAtEveryPass(t *testing.T) {
 		tries  int
 		last   time.Duration
 	}{
-		"a forge that is down is tried after 2, 4 and 8 s":   {err: down, steps: []time.Duration{0, 1, 2, 3, 5, 6, 13, 14}, tries: 4, last: 30},
-		"a limit is respected":                               {err: limit, steps: []time.Duration{0, 10, 600, 3599}, tries: 1, last: 3600},
-		"nobody can ask before a limit ends":                 {err: limit, steps: []time.Duration{0, 10}, asked: map[int]string{1: "now"}, tries: 1, last: 3600},
-		"it ends":                                            {err: limit, steps: []time.Duration{0, 3600}, tries: 2, last: 3600},
-		"a person asks":                                      {err: down, steps: []time.Duration{0, 1}, asked: map[int]string{1: "now"}, tries: 2, last: 5},
+		"a forge that is down is tried after 2, 4 and 8 s": {err: down, steps: []time.Duration{0, 1, 2, 3, 5, 6, 13, 14}, tries: 4, last: 30},
+		"a limit is respected":                             {err: limit, steps: []time.Duration{0, 10, 600, 3599}, tries: 1, last: 3600},
+		"nobody can ask before a limit ends":               {err: limit, steps: []time.Duration{0, 10}, asked: map[int]string{1: "now"}, tries: 1, last: 3600},
+		"a token that is not accepted waits longer":        {err: &forge.TokenError{Doing: "read"}, steps: []time.Duration{0, 2, 59, 60}, tries: 2, last: 120},
+		"it ends":       {err: limit, steps: []time.Duration{0, 3600}, tries: 2, last: 3600},
+		"a person asks": {err: down, steps: []time.Duration{0, 1}, asked: map[int]string{1: "now"}, tries: 2, last: 5},
 		"another token is tried at once, as if it was new":   {err: down, steps: []time.Duration{0, 2, 3}, config: map[int]string{2: "other"}, tries: 3, last: 5},
 		"another token is tried before the end of the limit": {err: limit, steps: []time.Duration{0, 1}, config: map[int]string{1: "other"}, tries: 2, last: 3600},
 	} {

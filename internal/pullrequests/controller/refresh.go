@@ -65,7 +65,7 @@ func (r *Reconciler) refresh(ctx context.Context, o *yubav1.PullRequestPlanner, 
 	for _, l := range m.links {
 		if l.pushed {
 			l.pushed = false
-			r.fetch(ctx, m, l.source)
+			r.fetch(ctx, l.source)
 		}
 	}
 	for _, p := range m.sorted() {
