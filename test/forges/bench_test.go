@@ -5,6 +5,7 @@ package forges
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,12 +31,16 @@ import (
 )
 
 // The repository of the benchmark: so many stacks, of which a pull request changes some.
+var (
+	fleet     = flag.Int("fleet", 100, "the number of stacks in the repository")
+	trials    = flag.Int("trials", 7, "the number of measured pushes")
+	openPulls = flag.Int("open", 50, "the number of open pull requests; 0 leaves that part out")
+	timeline  = flag.Bool("timeline", false, "show each request to the forge with its time")
+)
+
 const (
-	fleet     = 100
-	touched   = 5
-	trials    = 7
-	openPulls = 50
-	idleTime  = 15 * time.Second
+	touched  = 5
+	idleTime = 15 * time.Second
 )
 
 // between is what passes between Yuba and Gitea, with its times.
@@ -93,10 +98,10 @@ func (b *between) proxy(t testing.TB, to string) string {
 	return s.URL
 }
 
-// fleetProgram has the stacks s000 to s099. The first ones call the module "five".
+// fleetProgram has the stacks s000, s001 and so on. The first ones call the module "five".
 func fleetProgram(n int) map[string]string {
 	files := map[string]string{"modules/five/main.tf": five(n)}
-	for i := range fleet {
+	for i := range *fleet {
 		text := fmt.Sprintf("resource \"terraform_data\" \"own\" {\n  count = 10\n  input = \"own-%d-${count.index}\"\n}\n", i)
 		if i < touched {
 			text += "module \"five\" { source = \"../../modules/five\" }\n"
@@ -118,7 +123,7 @@ func BenchmarkPullRequests(b *testing.B) {
 	plain := newPlain(b, fleetProgram(1))
 	var first, comment, plans, withInit, requests []float64
 	n := 0
-	for i := range trials {
+	for i := range *trials {
 		version := i + 2
 		withInit = append(withInit, plain.run(b, version, true).Seconds())
 		plans = append(plans, plain.run(b, version, false).Seconds())
@@ -149,6 +154,11 @@ func BenchmarkPullRequests(b *testing.B) {
 			}
 		}
 		first, comment = append(first, status.Sub(begin).Seconds()), append(comment, last.Sub(begin).Seconds())
+		for _, one := range seen {
+			if *timeline {
+				b.Logf("  %6.2f s %s %s", one.at.Sub(begin).Seconds(), one.method, one.path)
+			}
+		}
 		b.Logf("trial %d: status after %.2f s, comment after %.2f s, %d requests; plain plans %.2f s, with init %.2f s", i, status.Sub(begin).Seconds(), last.Sub(begin).Seconds(), len(seen), plans[i], withInit[i])
 	}
 	w.eventually(b, "all is quiet", func() bool { before := len(api.take()); time.Sleep(time.Second); return before == 0 })
@@ -156,9 +166,9 @@ func BenchmarkPullRequests(b *testing.B) {
 	time.Sleep(idleTime) // nothing may happen
 	polled := len(api.take())
 	before := y.memory(b)
-	for i := range openPulls {
+	for i := range *openPulls {
 		w.Create(b, forgetest.Pull{Branch: fmt.Sprintf("open-%d", i), Title: "Open", Author: forgetest.Alice,
-			Write: map[string]string{fmt.Sprintf("stacks/s%03d/more.tf", 10+i): "resource \"terraform_data\" \"more\" {}\n"}})
+			Write: map[string]string{fmt.Sprintf("stacks/s%03d/more.tf", (touched+i)%*fleet): "resource \"terraform_data\" \"more\" {}\n"}})
 	}
 	w.eventually(b, "all are planned", func() bool {
 		planned := 0
@@ -167,7 +177,7 @@ func BenchmarkPullRequests(b *testing.B) {
 				planned++
 			}
 		}
-		return planned == openPulls+1
+		return planned == *openPulls+1
 	})
 	after := y.memory(b)
 	b.ReportMetric(0, "ns/op")
@@ -190,7 +200,7 @@ func fleetWorld(b testing.TB, server *giteatest.Server, y *yuba) (w *world, api,
 	w, api, hooks = newWorld(b, server, y, "bench", false), &between{}, &between{}
 	w.Put(b, fleetProgram(1))
 	var manifests strings.Builder
-	for i := range fleet {
+	for i := range *fleet {
 		fmt.Fprintf(&manifests, stackOf, w.ns, fmt.Sprintf("s%03d", i), "auto")
 	}
 	y.apply(b, manifests.String())
