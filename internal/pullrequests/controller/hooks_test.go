@@ -20,6 +20,7 @@ import (
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/kit/limiter"
+	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 	"github.com/yuba-dev/yuba/internal/pullrequests/hook"
 )
@@ -65,6 +66,24 @@ func TestHooksOnlySayWhereToLook(t *testing.T) {
 	}
 	if events, _ := other.news(); len(events) != 1 {
 		t.Errorf("the same hook to another planner is taken for a replay: %+v", events)
+	}
+}
+
+func TestOurOwnCommentsAreNoNews(t *testing.T) {
+	m := &memory{uid: "u"}
+	mark := comment.Mark(markerOf(m))
+	for sentence, c := range map[string]struct {
+		event hook.Event
+		want  bool
+	}{
+		"our comment":                 {hook.Event{Kind: hook.Comment, Text: "## Plans\n" + mark}, true},
+		"a command":                   {hook.Event{Kind: hook.Comment, Text: "/yuba plan"}, false},
+		"a comment of another server": {hook.Event{Kind: hook.Comment, Text: comment.Mark("yuba:v")}, false},
+		"a push":                      {hook.Event{Kind: hook.Push, Text: mark}, false},
+	} {
+		if got := m.own(c.event); got != c.want {
+			t.Errorf("%s: %v", sentence, got)
+		}
 	}
 }
 
