@@ -219,6 +219,10 @@ TRIALS ?= 3
 bench-fleet: build tofu ## Measure a fleet of stacks compared with plain tofu (SIZE=100 ROWS=fleet-apply TRIALS=1 BENCHFLAGS=-markdown)
 	$(GO) run ./test/bench -only '$(ROWS)' -fleet $(SIZE) -n $(TRIALS) $(BENCHFLAGS)
 
+.PHONY: bench-forges
+bench-forges: build tofu bin/gitea ## Measure pull requests at a real Gitea compared with plain tofu (about 3 minutes)
+	$(GO) test -vet=off -count=1 -timeout 20m -run '^$$' -bench PullRequests -benchtime 1x -v ./test/forges
+
 # Modules of their own, which golangci-lint does not visit.
 MODULES = test/standin test/oidc tools/release cmd/yuba-policy cmd/yuba-helm
 
@@ -286,6 +290,7 @@ bin/vault: test/vault/go.mod $(wildcard test/vault/*.go)
 # Gitea with its templates and options, for the tests of pull requests (1150 packages once).
 bin/gitea: test/gitea/go.mod $(wildcard test/gitea/*.go)
 	rm -rf bin/gitea-files && mkdir -p bin/gitea-files
+	$(GO) mod download -C test/gitea code.gitea.io/gitea
 	files=$$($(GO) list -C test/gitea -m -f '{{.Dir}}' code.gitea.io/gitea) && cp -r $$files/options $$files/templates $$files/public bin/gitea-files/
 	chmod -R u+w bin/gitea-files
 	$(BUILD) -C test/gitea -ldflags '-s -w' -o ../../bin/gitea .

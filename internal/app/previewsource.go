@@ -118,11 +118,12 @@ func (p *previewSources) revision(ctx context.Context, obj *infrav1.Terraform, r
 	if err != nil {
 		return run.Artifact{}, err
 	}
-	return p.fetch(ctx, repository, ref)
+	return p.fetch(ctx, repository, ref, nil)
 }
 
-// fetch fetches what a GitRepository names. ref is its reference, for errors.
-func (p *previewSources) fetch(ctx context.Context, repository *sourcev1.GitRepository, ref string) (run.Artifact, error) {
+// fetch fetches what a GitRepository names, with what it includes. ref is its reference, for errors. instead are the
+// digests of artifacts in place of the present ones of included GitRepositories, by their names.
+func (p *previewSources) fetch(ctx context.Context, repository *sourcev1.GitRepository, ref string, instead map[string]string) (run.Artifact, error) {
 	refused := func(err error) error {
 		return &run.RefusedError{Message: fmt.Sprintf("fetch %s of GitRepository %s/%s: %s", ref, repository.Namespace, repository.Name, err)}
 	}
@@ -134,12 +135,19 @@ func (p *previewSources) fetch(ctx context.Context, repository *sourcev1.GitRepo
 	if err := os.MkdirAll(trees, 0o700); err != nil {
 		return run.Artifact{}, fmt.Errorf("make the directory for a revision: %w", err)
 	}
-	temp, err := os.MkdirTemp(trees, "tree-preview-")
+	work, err := os.MkdirTemp(trees, "tree-preview-")
 	if err != nil {
 		return run.Artifact{}, fmt.Errorf("make the directory for a revision: %w", err)
 	}
-	defer os.RemoveAll(temp) //nolint:errcheck // the next start removes what is left
+	defer os.RemoveAll(work) //nolint:errcheck // the next start removes what is left
+	temp := filepath.Join(work, "tree")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		return run.Artifact{}, fmt.Errorf("make the directory for a revision: %w", err)
+	}
 	if err := found.Fetch(ctx, temp); err != nil {
+		return run.Artifact{}, refused(err)
+	}
+	if err := p.include(ctx, repository, temp, work, instead); err != nil {
 		return run.Artifact{}, refused(err)
 	}
 	limits := p.limits()
@@ -153,6 +161,27 @@ func (p *previewSources) fetch(ctx context.Context, repository *sourcev1.GitRepo
 	a, err := p.store(ctx, r)
 	a.Revision = found.Revision
 	return a, err
+}
+
+// include copies what a GitRepository includes to the tree in dir.
+func (p *previewSources) include(ctx context.Context, repository *sourcev1.GitRepository, dir, beside string, instead map[string]string) error {
+	var digests []string
+	for _, in := range repository.Spec.Include {
+		name := in.GitRepositoryRef.Name
+		digest := instead[name]
+		if digest == "" {
+			a, err := p.programs.Artifact(ctx, sourcev1.GitRepositoryKind, types.NamespacedName{Namespace: repository.Namespace, Name: name})
+			if err != nil {
+				return fmt.Errorf("include GitRepository %s: %w", name, err)
+			}
+			digest = a.Digest
+		}
+		digests = append(digests, digest)
+	}
+	if len(digests) == 0 {
+		return nil
+	}
+	return sources.CopyIncludes(ctx, p.engine.blobs, p.limits(), dir, beside, repository.Spec.Include, digests)
 }
 
 // repository returns the GitRepository of a stack as it would be with another reference.
@@ -173,9 +202,6 @@ func (p *previewSources) repository(ctx context.Context, obj *infrav1.Terraform,
 		return nil, refused("the GitRepository %s does not exist", name)
 	} else if err != nil {
 		return nil, err
-	}
-	if len(repository.Spec.Include) > 0 {
-		return nil, refused("the GitRepository %s includes other sources (spec.include). Plan a local directory instead: --dir DIR", name)
 	}
 	given := repository.Spec.Reference
 	repository.Spec.Reference = &sourcev1.GitRepositoryRef{Branch: ref}

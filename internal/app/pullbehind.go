@@ -297,6 +297,9 @@ func (w *behindWalk) sourceOf(o pullrequests.Origin) *pullrequests.Source {
 	if o.Elsewhere {
 		return nil
 	}
+	if o.Source != nil {
+		return o.Source
+	}
 	return w.source
 }
 

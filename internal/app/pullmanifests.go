@@ -13,6 +13,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"syscall"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -66,25 +68,26 @@ func (p *pullSources) unpack(ctx context.Context, digest, dir string) error {
 }
 
 // merge puts the changed files of the tree "head" into the tree "base". The names come from a forge:
-// nothing outside of the directory is touched.
+// nothing outside of the directory is touched. A file can have become a directory, or the reverse.
 func merge(dir string, changed []string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // nothing is written by it
+	changed = slices.DeleteFunc(slices.Clone(changed), func(name string) bool { return !filepath.IsLocal(name) || path.Clean(name) == "." })
 	for _, name := range changed {
-		if !filepath.IsLocal(name) {
+		if err := root.RemoveAll(path.Join("base", name)); err != nil && !absent(err) {
+			return fmt.Errorf("merge the changed files: %w", err)
+		}
+	}
+	for _, name := range changed {
+		from, to := path.Join("head", name), path.Join("base", name)
+		info, err := root.Lstat(from)
+		if absent(err) || err == nil && info.IsDir() {
 			continue
 		}
-		from, to := path.Join("head", name), path.Join("base", name)
-		_, err := root.Lstat(from)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			if err = root.RemoveAll(to); errors.Is(err, fs.ErrNotExist) {
-				err = nil
-			}
-		case err == nil:
+		if err == nil {
 			if err = root.MkdirAll(path.Dir(to), 0o700); err == nil {
 				err = root.Rename(from, to)
 			}
@@ -94,6 +97,11 @@ func merge(dir string, changed []string) error {
 		}
 	}
 	return nil
+}
+
+// absent reports whether an error says that there is no such file, because a directory of its path is none.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // maxPullManifests limits the bytes of all stacks' manifests in one tree. A thousand stacks have some MiB.

@@ -80,9 +80,6 @@ func (p *pullSources) Base(ctx context.Context, repository *sourcev1.GitReposito
 
 // Head implements [pullrequests.Sources]. A ref shows which commit it has only once it is asked for.
 func (p *pullSources) Head(ctx context.Context, repository *sourcev1.GitRepository, pull forge.PullRequest) (*pullrequests.Source, error) {
-	if len(repository.Spec.Include) > 0 {
-		return nil, fmt.Errorf("the GitRepository %s includes other sources (spec.include), and those of a pull request are not known", repository.Name)
-	}
 	ref := pull.Ref
 	switch {
 	case ref != "":
@@ -93,13 +90,18 @@ func (p *pullSources) Head(ctx context.Context, repository *sourcev1.GitReposito
 	}
 	at := repository.DeepCopy()
 	at.Spec.Reference = &sourcev1.GitRepositoryRef{Name: ref}
-	a, err := p.fetch(ctx, at, ref)
+	a, err := p.fetch(ctx, at, ref, nil)
 	if err != nil {
 		return nil, err
 	}
 	if !strings.Contains(a.Revision, pull.Head.Commit) {
 		return nil, errors.Join(&pullrequests.MovedError{Want: pull.Head.Commit, Got: a.Revision}, p.remove(ctx, a))
 	}
+	return p.transient(ctx, a)
+}
+
+// transient is a source that is removed when it is closed.
+func (p *pullSources) transient(ctx context.Context, a run.Artifact) (*pullrequests.Source, error) {
 	tree, err := p.tree(ctx, a.Digest)
 	if err != nil {
 		return nil, errors.Join(err, p.remove(ctx, a))

@@ -81,7 +81,7 @@ type world struct {
 	forge forge.Forge
 }
 
-func newWorld(t *testing.T, server *giteatest.Server, y *yuba, ns string, hooks bool) *world {
+func newWorld(t testing.TB, server *giteatest.Server, y *yuba, ns string, hooks bool) *world {
 	t.Helper()
 	w := &world{World: server.World(t, dial.Open), y: y, ns: ns}
 	w.forge = w.Open(t, w.Config(t, forgetest.Full))
@@ -118,7 +118,7 @@ func newWorld(t *testing.T, server *giteatest.Server, y *yuba, ns string, hooks 
 	return w
 }
 
-func (w *world) eventually(t *testing.T, what string, is func() bool) {
+func (w *world) eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
 	for !is() {
@@ -130,7 +130,7 @@ func (w *world) eventually(t *testing.T, what string, is func() bool) {
 }
 
 // until waits until a pull request is in a state, at a commit if one is given, and returns what the planner shows.
-func (w *world) until(t *testing.T, number int, commit string, state yubav1.PullRequestState) (p yubav1.PullRequestStatus) {
+func (w *world) until(t testing.TB, number int, commit string, state yubav1.PullRequestState) (p yubav1.PullRequestStatus) {
 	t.Helper()
 	w.eventually(t, fmt.Sprintf("pull request %d is %s at %s", number, state, commit), func() bool {
 		p = w.y.pull(t, w.ns, number)
@@ -140,7 +140,7 @@ func (w *world) until(t *testing.T, number int, commit string, state yubav1.Pull
 }
 
 // ours are our comments, which must not have the secret.
-func (w *world) ours(t *testing.T, number int) (texts []string) {
+func (w *world) ours(t testing.TB, number int) (texts []string) {
 	t.Helper()
 	comments, err := w.forge.Comments(t.Context(), number, zero)
 	if err != nil {
@@ -158,7 +158,7 @@ func (w *world) ours(t *testing.T, number int) (texts []string) {
 }
 
 // status is the result of our status of a commit.
-func (w *world) status(t *testing.T, commit string) forge.Status {
+func (w *world) status(t testing.TB, commit string) forge.Status {
 	t.Helper()
 	all, err := w.forge.Statuses(t.Context(), commit)
 	if err != nil {
@@ -241,7 +241,7 @@ func life(t *testing.T, w *world) {
 }
 
 // reacted reports whether the newest command was seen.
-func (w *world) reacted(t *testing.T, n int) bool {
+func (w *world) reacted(t testing.TB, n int) bool {
 	t.Helper()
 	return w.Reactions(t, n, giteatest.Root)
 }

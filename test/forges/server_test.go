@@ -30,7 +30,7 @@ type yuba struct {
 }
 
 // start starts a server that ends with the test.
-func start(t *testing.T) *yuba {
+func start(t testing.TB) *yuba {
 	t.Helper()
 	bin := filepath.Join(tofutest.RepositoryRoot(t), "bin")
 	y := &yuba{program: filepath.Join(bin, "yuba"), dir: t.TempDir()}
@@ -55,7 +55,7 @@ func start(t *testing.T) *yuba {
 	return y
 }
 
-func (y *yuba) launch(t *testing.T) {
+func (y *yuba) launch(t testing.TB) {
 	t.Helper()
 	y.cmd = exec.Command(y.program, y.args...)
 	if err := proctest.Start(y.cmd, "Yuba is ready", &y.log, patience); err != nil {
@@ -71,7 +71,7 @@ func (y *yuba) stop() {
 }
 
 // run runs a command, with a standard input.
-func (y *yuba) run(t *testing.T, stdin string, args ...string) string {
+func (y *yuba) run(t testing.TB, stdin string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), y.program, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(y.dir, "kubeconfig"))
@@ -85,13 +85,13 @@ func (y *yuba) run(t *testing.T, stdin string, args ...string) string {
 }
 
 // apply applies manifests.
-func (y *yuba) apply(t *testing.T, manifests string) {
+func (y *yuba) apply(t testing.TB, manifests string) {
 	t.Helper()
 	y.run(t, manifests, "kubectl", "apply", "-f", "-")
 }
 
 // planner reads the planner of the namespace.
-func (y *yuba) planner(t *testing.T, ns string) (p yubav1.PullRequestPlanner) {
+func (y *yuba) planner(t testing.TB, ns string) (p yubav1.PullRequestPlanner) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(y.run(t, "", "kubectl", "get", "pullrequestplanner", "-n", ns, "prs", "-o", "json")), &p); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func (y *yuba) planner(t *testing.T, ns string) (p yubav1.PullRequestPlanner) {
 }
 
 // pull is what the planner shows of a pull request.
-func (y *yuba) pull(t *testing.T, ns string, number int) (p yubav1.PullRequestStatus) {
+func (y *yuba) pull(t testing.TB, ns string, number int) (p yubav1.PullRequestStatus) {
 	t.Helper()
 	for _, one := range y.planner(t, ns).Status.PullRequests {
 		if int(one.Number) == number {
@@ -111,7 +111,7 @@ func (y *yuba) pull(t *testing.T, ns string, number int) (p yubav1.PullRequestSt
 }
 
 // field reads one field of a stack.
-func (y *yuba) field(t *testing.T, ns, stack, path string) string {
+func (y *yuba) field(t testing.TB, ns, stack, path string) string {
 	t.Helper()
 	return y.run(t, "", "kubectl", "get", "terraform", "-n", ns, stack, "-o", "jsonpath={"+path+"}")
 }

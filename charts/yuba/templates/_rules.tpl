@@ -53,6 +53,12 @@
 - apiGroups: [yuba.dev]
   resources: [pullrequestplanners/status]
   verbs: [get, update, patch]
+{{- if not .Values.sources.enabled }}
+# After a merge, Flux is asked to fetch.
+- apiGroups: [source.toolkit.fluxcd.io]
+  resources: [gitrepositories]
+  verbs: [patch]
+{{- end }}
 # Contracts between stacks, and bridges to other stores of them.
 - apiGroups: [yuba.dev]
   resources: [contracts]

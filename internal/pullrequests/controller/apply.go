@@ -48,7 +48,7 @@ type progress struct {
 
 // candidate are the facts about a stack for a request.
 func (s *stack) candidate() decide.Candidate {
-	return decide.Candidate{Name: s.Name, Manifest: len(s.Fields) > 0 || s.Fate != comment.Stays || len(s.Manifest) > 0 || s.Elsewhere,
+	return decide.Candidate{Name: s.Name, Manifest: len(s.Fields) > 0 || s.Fate != comment.Stays || len(s.Manifest) > 0 || s.Elsewhere || s.Via != "",
 		Planned: s.State == comment.Planned, Shown: s.approvable() != "", Changes: !s.Counts.Zero() || s.Outputs > 0 || s.Text != "",
 		Refused: slices.ContainsFunc(s.Verdicts, func(v comment.Verdict) bool { return v.Refuses })}
 }

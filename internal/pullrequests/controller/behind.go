@@ -39,6 +39,8 @@ type Origin struct {
 	// Manifest is the stack as it would be; empty if it stays. Elsewhere says that its program is not in the repository.
 	Manifest  []byte
 	Elsewhere bool
+	// Source is what it is planned with, if that is not the head itself.
+	Source *Source
 	// Digest identifies the changes of its plan.
 	Digest string
 	Outputs
@@ -156,6 +158,17 @@ func (r *Reconciler) planBehind(ctx context.Context, m *memory, l *link, p *pull
 	if err := r.hold(ctx, l, p); err != nil {
 		p.Behind = nil
 		return err
+	}
+	for i, o := range q.Stacks {
+		s := p.find(o.Name)
+		if s == nil || s.Via == "" || s.Elsewhere {
+			continue
+		}
+		if err := r.ready(ctx, m, l, p, s); err != nil {
+			p.Behind = nil
+			return err
+		}
+		q.Stacks[i].Source = p.source.composed[s.Via]
 	}
 	work, cancel := context.WithCancel(r.ctx)
 	b, held, key, trigger := p.Behind, p.source, p.key(), fmt.Sprintf("behind pull request %d", p.Now.Number)

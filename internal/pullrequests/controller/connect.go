@@ -46,6 +46,8 @@ type link struct {
 	// polled is when all its pull requests were asked for, hooked whether the forge sends hooks about it.
 	polled time.Time
 	hooked bool
+	// pushed says that the forge has announced a push to the branch that the GitRepository follows.
+	pushed bool
 	// until is when the forge may be asked again.
 	until time.Time
 }
@@ -100,15 +102,15 @@ func (r *Reconciler) connect(ctx context.Context, o *yubav1.PullRequestPlanner, 
 	if err != nil {
 		return err
 	}
-	known := m.links
-	m.links = map[string]*link{}
+	known, refused := m.links, m.refused
+	m.links, m.sources, m.refused = map[string]*link{}, found, map[string]refusal{}
 	var kinds []forge.Kind
 	for _, s := range found {
 		config := digest + "\n" + s.Spec.URL + "\n" + o.Spec.Forge.Type + "\n" + o.Spec.Forge.Address
 		name := sourceName(o, s)
 		l := known[name]
 		if l == nil || l.config != config {
-			if l, err = r.dial(ctx, o, s, credentials, roots); err != nil {
+			if l, err = r.redial(o, m, s, refused[name], config, func() (*link, error) { return r.dial(ctx, o, s, credentials, roots) }); err != nil {
 				problem = errors.Join(problem, fmt.Errorf("GitRepository %s: %w", s.Name, err))
 				continue
 			}

@@ -29,7 +29,7 @@ import (
 const maxNamed = 5
 
 // discover finds the stacks that the present head changes, and begins it anew. A failure is shown, and tried again.
-func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner, l *link, p *pull) error {
+func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory, l *link, p *pull) error {
 	head := p.Now.Head.Commit
 	if p.Head != head {
 		p.clear()
@@ -58,21 +58,29 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 	if err != nil {
 		return err
 	}
-	f := finding{before: base.Tree, after: p.source.Tree, head: p.source.Tree, planner: o}
+	f := finding{before: base.Tree, after: p.source.Tree, head: p.source.Tree, planner: o, source: l.source, tree: p.source.Source}
 	if !changes.Incomplete {
-		f.changed = append([]string{}, namesOf(changes.Files)...)
+		f.changed = discover.Below(namesOf(changes.Files), base.Tree, p.source.Tree)
 		f.after = discover.Merged(base.Tree, p.source.Tree, f.changed)
 	}
 	p.Stacks = f.programs(stacks)
-	if err := r.manifests(ctx, l, p, &f, base); err != nil {
+	if err := r.manifests(ctx, p, &f, base); err != nil {
 		r.postpone(p, "the manifests cannot be built", err)
 		return nil
 	}
+	more, err := r.included(ctx, m, l, p, f)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil { // the others are planned all the same
+		p.problem("stacks that include this repository are not planned", err.Error()+". Comment /yuba replan to try again")
+	}
+	f.more = f.more || more
 	if err := r.own(ctx, l, p, &f); err != nil {
 		return err
 	}
 	if f.more {
-		p.problem("there are too many stacks", fmt.Sprintf("The pull request changes more than %d stacks. The others are not planned. Split the pull request", maxChanged))
+		p.Problems = append(p.Problems, comment.Problem{Summary: "there are too many stacks", Detail: fmt.Sprintf("The pull request changes more than %d stacks. The others are not planned. Split the pull request", maxChanged)})
 	}
 	p.Found = true
 	if waiting, _ := p.numbers(); waiting == 0 {
@@ -90,12 +98,19 @@ func (r *Reconciler) postpone(p *pull, summary string, err error) {
 // finding is what stacks are found in.
 type finding struct {
 	planner *yubav1.PullRequestPlanner
+	// source is the GitRepository that the stacks follow, tree its source with the head. via names it if it only includes
+	// the one of the pull request.
+	source *sourcev1.GitRepository
+	tree   *Source
+	via    string
 	// after is the base with the changed files of the head. changed is nil if not all are known.
 	before, after, head discover.Tree
 	changed             []string
 	// more says that there are more stacks than maxChanged. kept are the bytes of manifests so far.
 	more bool
 	kept int
+	// stacks are those that were found before.
+	stacks int
 }
 
 // programs finds the stacks whose program changes.
@@ -105,12 +120,12 @@ func (f *finding) programs(stacks []infrav1.Terraform) (out []*stack) {
 		found = append(found, readBy(&stacks[i]))
 	}
 	for _, a := range discover.Stacks(f.before, f.after, found) {
-		if f.more = len(out) >= maxChanged; f.more {
+		if f.more = f.stacks+len(out) >= maxChanged; f.more {
 			break
 		}
 		at := slices.IndexFunc(found, func(s discover.Stack) bool { return s.Name == a.Name })
 		one := f.admit(found[at], a.Missing)
-		one.Files, one.Changed = discover.Sum(f.head, found[at]), a.Files
+		one.Files, one.Changed, one.Via = discover.Sum(f.head, found[at]), a.Files, f.via
 		if a.More > 0 {
 			one.Changed = f.changed // some too many, rather than some too few
 		}
@@ -227,6 +242,9 @@ func (r *Reconciler) followed(ctx context.Context, o *yubav1.PullRequestPlanner)
 				out = append(out, s)
 			}
 		}
+	}
+	if out, err = r.withIncluded(ctx, out); err != nil {
+		return nil, err
 	}
 	if len(out) == 0 && problem == nil {
 		problem = &configError{yubav1.ReasonNoSources, "no stack that spec.stacks names follows a GitRepository"}

@@ -11,9 +11,11 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 	"github.com/yuba-dev/yuba/internal/pullrequests/hook"
 )
@@ -83,11 +85,17 @@ func (r *Reconciler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		w.WriteHeader(statusCode(err))
 		return
 	}
-	if e.Kind != hook.Ignored && r.window.New(m.uid, e, body, r.now()) {
+	if e.Kind != hook.Ignored && !m.own(e) && r.window.New(m.uid, e, body, r.now()) {
 		m.leave(e)
 		go r.wake(m.name)
 	}
 	w.WriteHeader(http.StatusOK)
+}
+
+// own reports whether a hook is about a comment of ours, which a forge announces after each of our edits. Somebody else's
+// comment with our mark is only read later.
+func (m *memory) own(e hook.Event) bool {
+	return e.Kind == hook.Comment && strings.Contains(e.Text, comment.Mark(markerOf(m)))
 }
 
 // listener finds the planner of a path.

@@ -20,6 +20,7 @@ import (
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/kit/limiter"
+	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 	"github.com/yuba-dev/yuba/internal/pullrequests/hook"
 )
@@ -68,6 +69,24 @@ func TestHooksOnlySayWhereToLook(t *testing.T) {
 	}
 }
 
+func TestOurOwnCommentsAreNoNews(t *testing.T) {
+	m := &memory{uid: "u"}
+	mark := comment.Mark(markerOf(m))
+	for sentence, c := range map[string]struct {
+		event hook.Event
+		want  bool
+	}{
+		"our comment":                 {hook.Event{Kind: hook.Comment, Text: "## Plans\n" + mark}, true},
+		"a command":                   {hook.Event{Kind: hook.Comment, Text: "/yuba plan"}, false},
+		"a comment of another server": {hook.Event{Kind: hook.Comment, Text: comment.Mark("yuba:v")}, false},
+		"a push":                      {hook.Event{Kind: hook.Push, Text: mark}, false},
+	} {
+		if got := m.own(c.event); got != c.want {
+			t.Errorf("%s: %v", sentence, got)
+		}
+	}
+}
+
 // polled is a forge that counts how often it is asked for all pull requests.
 type polled struct {
 	forge.Forge
@@ -85,8 +104,8 @@ func TestHooksOfOneRepositoryLeaveTheOthersPolled(t *testing.T) {
 	r := &Reconciler{Log: slog.New(slog.DiscardHandler), now: func() time.Time { return now }}
 	hooked, silent := &polled{}, &polled{}
 	m := &memory{pulls: map[pullKey]*pull{}, links: map[string]*link{
-		"hooked": {name: "hooked", forge: hooked, repository: forge.Repository{Name: "acme/infra"}},
-		"silent": {name: "silent", forge: silent, repository: forge.Repository{Name: "acme/dns"}},
+		"hooked": {name: "hooked", source: repository("hooked"), forge: hooked, repository: forge.Repository{Name: "acme/infra"}},
+		"silent": {name: "silent", source: repository("silent"), forge: silent, repository: forge.Repository{Name: "acme/dns"}},
 	}}
 	o := &yubav1.PullRequestPlanner{}
 	o.Spec.Interval.Duration = time.Minute

@@ -118,7 +118,7 @@ func TestAPullRequestHasNotEveryStack(t *testing.T) {
 	// Nor does a manifest add one, or ask the API about it.
 	p := &pull{Stacks: got}
 	d := discover.Difference{Namespace: "prod", Name: "new", Created: true}
-	if err := (&Reconciler{}).change(t.Context(), nil, p, &f, d, Manifest{}, Manifest{Namespace: "prod", Name: "new", Object: []byte("{}")}); err != nil || len(p.Stacks) != maxChanged {
+	if err := (&Reconciler{}).change(t.Context(), p, &f, d, Manifest{}, Manifest{Namespace: "prod", Name: "new", Object: []byte("{}")}); err != nil || len(p.Stacks) != maxChanged {
 		t.Errorf("there are %d stacks: %v", len(p.Stacks), err)
 	}
 }

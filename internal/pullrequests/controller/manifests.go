@@ -47,23 +47,23 @@ const (
 )
 
 // manifests adds the stacks whose manifest changes: created, deleted, or with other fields.
-func (r *Reconciler) manifests(ctx context.Context, l *link, p *pull, f *finding, base *Source) error {
+func (r *Reconciler) manifests(ctx context.Context, p *pull, f *finding, base *Source) error {
 	if len(discover.Changed(f.before, f.after)) == 0 {
 		return nil
 	}
 	var list kustomizev1.KustomizationList
-	err := r.Client.List(ctx, &list, client.InNamespace(l.source.Namespace))
+	err := r.Client.List(ctx, &list, client.InNamespace(f.source.Namespace))
 	if apimeta.IsNoMatchError(err) {
 		return nil // nobody makes stacks of manifests here
 	}
 	if err != nil {
 		return fmt.Errorf("list the Kustomizations: %w", err)
 	}
-	follow := slices.DeleteFunc(list.Items, func(k kustomizev1.Kustomization) bool { return !makes(&k, l.source) })
+	follow := slices.DeleteFunc(list.Items, func(k kustomizev1.Kustomization) bool { return !makes(&k, f.source) })
 	if len(follow) == 0 {
 		return nil
 	}
-	before, after, err := r.Sources.Manifests(ctx, follow, base, p.source.Source, f.changed)
+	before, after, err := r.Sources.Manifests(ctx, follow, base, f.tree, f.changed)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (r *Reconciler) manifests(ctx context.Context, l *link, p *pull, f *finding
 	left := maxFlat
 	for _, d := range discover.Compare(flattened(before, &left), flattened(after, &left)) {
 		name := d.Namespace + "/" + d.Name
-		if err := r.change(ctx, l, p, f, d, was[name], is[name]); err != nil {
+		if err := r.change(ctx, p, f, d, was[name], is[name]); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func (r *Reconciler) manifests(ctx context.Context, l *link, p *pull, f *finding
 }
 
 // change adds a stack whose manifest changes.
-func (r *Reconciler) change(ctx context.Context, l *link, p *pull, f *finding, d discover.Difference, was, is Manifest) error {
+func (r *Reconciler) change(ctx context.Context, p *pull, f *finding, d discover.Difference, was, is Manifest) error {
 	name := d.Namespace + "/" + d.Name
 	var t infrav1.Terraform
 	if len(is.Object) > 0 {
@@ -98,7 +98,7 @@ func (r *Reconciler) change(ctx context.Context, l *link, p *pull, f *finding, d
 		return nil
 	}
 	if s == nil {
-		s = &stack{Name: name, State: comment.Waiting, Path: t.Spec.Path}
+		s = &stack{Name: name, State: comment.Waiting, Path: t.Spec.Path, Via: f.via}
 		p.Stacks = append(p.Stacks, s)
 	}
 	if d.Deleted {
@@ -109,7 +109,7 @@ func (r *Reconciler) change(ctx context.Context, l *link, p *pull, f *finding, d
 		for _, field := range d.Fields {
 			s.Fields = append(s.Fields, comment.Field{Path: field.Path, Before: text(field.Before, maxField), After: text(field.After, maxField)})
 		}
-		r.foresee(ctx, l, f, s, &t, is, d)
+		r.foresee(ctx, f, s, &t, is, d)
 	}
 	f.weigh(s)
 	return nil
@@ -158,12 +158,12 @@ func makes(k *kustomizev1.Kustomization, source *sourcev1.GitRepository) bool {
 }
 
 // foresee prepares the plan of a stack with another manifest.
-func (r *Reconciler) foresee(ctx context.Context, l *link, f *finding, s *stack, t *infrav1.Terraform, m Manifest, d discover.Difference) {
+func (r *Reconciler) foresee(ctx context.Context, f *finding, s *stack, t *infrav1.Terraform, m Manifest, d discover.Difference) {
 	hold := func(why string) { s.State, s.Reason = comment.Held, why }
 	if d.Created {
 		s.Fate = comment.Created
 	}
-	s.Elsewhere, s.Files = !follows(t, l.source), ""
+	s.Elsewhere, s.Files = !follows(t, f.source), ""
 	if !s.Elsewhere {
 		s.Files = discover.Sum(f.head, readBy(t))
 	}

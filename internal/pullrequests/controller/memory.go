@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -30,7 +31,10 @@ type memory struct {
 	uid  string
 	// links are the connections by the name of the GitRepository.
 	links map[string]*link
-	pulls map[pullKey]*pull
+	// sources are the GitRepositories of the planner, refused the failed connections by their name.
+	sources []*sourcev1.GitRepository
+	refused map[string]refusal
+	pulls   map[pullKey]*pull
 	// handled is the last request of a person that was handled.
 	handled string
 	// wants is when the next pass should be, the zero time for never.
@@ -137,7 +141,11 @@ type stack struct {
 	Changed []string `json:"-"`
 	// Owners are groups of owners of its changed files, of each of which one must approve.
 	Owners [][]string `json:",omitempty"`
+	// Via names the GitRepository that it follows, if that includes the one of the pull request.
+	Via string `json:",omitempty"`
 
+	// asked says that Via was asked to fetch, after a merge.
+	asked  bool
 	cancel func()
 	// progress is that of its apply before the merge, nil without one.
 	progress *progress
@@ -153,6 +161,10 @@ type merged struct {
 	// Watched says that all is over but drift. Said are digests of the statuses of stacks.
 	Watched bool              `json:",omitempty"`
 	Said    map[string]string `json:",omitempty"`
+	// Asked is when the GitRepository was last asked to fetch it, Times how often; Had is the revision that it had then.
+	Asked time.Time `json:",omitzero"`
+	Times int       `json:",omitempty"`
+	Had   string    `json:",omitempty"`
 }
 
 // approval is an approval by a command.
@@ -368,7 +380,7 @@ func (s *stack) again() {
 	if !s.Shown.IsZero() {
 		former, shown = s.Digest, s.Shown
 	}
-	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, Owners: s.Owners,
+	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, Via: s.Via, Owners: s.Owners,
 		Former: former, FormerShown: shown, progress: s.progress, State: comment.Waiting}
 }
 

@@ -43,6 +43,7 @@ func (r *Reconciler) merge(ctx context.Context, o *yubav1.PullRequestPlanner, m 
 		}
 		p.Merged = &merged{At: r.now().UTC(), Commit: p.Now.MergeCommit, Approvers: review.Approvers, Objections: review.Objections}
 	}
+	r.fetchMerged(ctx, m, l, p)
 	done := true
 	for _, s := range p.Stacks {
 		fate, err := r.follow(ctx, o, l, p, s)
@@ -106,6 +107,13 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 		return decide.Done, nil
 	} else if err != nil {
 		return "", fmt.Errorf("read the stack %s: %w", key, err)
+	}
+	if s.Via != "" {
+		fate, why, err := r.followIncluded(ctx, l, p, s, &t)
+		if err == nil {
+			s.told(fate, why)
+		}
+		return fate, err
 	}
 	pending := t.Status.Plan.Pending
 	same, err := r.same(ctx, l, p, s, &t)

@@ -22,6 +22,9 @@ type Sources interface {
 	// Head fetches the head of a pull request. A *MovedError means that it is another commit by now.
 	// The caller closes the source.
 	Head(ctx context.Context, repository *sourcev1.GitRepository, pull forge.PullRequest) (*Source, error)
+	// Including returns the source of a GitRepository that includes others, as it would be with these sources in place of
+	// those that the GitRepositories with these names have. It fetches. The caller closes it.
+	Including(ctx context.Context, repository *sourcev1.GitRepository, instead map[string]*Source) (*Source, error)
 	// Manifests builds the stacks of Kustomizations, of the base, and of the base with the changed files
 	// of the head; of the whole head if changed is nil. Values of Secrets are not in them: see Withheld.
 	Manifests(ctx context.Context, all []kustomizev1.Kustomization, base, head *Source, changed []string) (before, after []Manifest, err error)

@@ -18,8 +18,10 @@ import (
 // heldSource is a source with the plans that use it.
 type heldSource struct {
 	*Source
-	uses sync.WaitGroup
-	ctx  context.Context
+	// composed are those of including GitRepositories, by their name.
+	composed map[string]*Source
+	uses     sync.WaitGroup
+	ctx      context.Context
 }
 
 // hold fetches the present head, unless it is here.
@@ -44,6 +46,9 @@ func (p *pull) release() {
 	p.source = nil
 	go func() {
 		held.uses.Wait()
+		for _, one := range held.composed {
+			one.Close(held.ctx)
+		}
 		held.Close(held.ctx)
 	}()
 }
@@ -58,9 +63,26 @@ func (r *Reconciler) start(ctx context.Context, m *memory, l *link, p *pull, n i
 			continue
 		}
 		n--
+		if err := r.ready(ctx, m, l, p, s); err != nil {
+			s.finish(Plan{}, err)
+			continue
+		}
 		r.plan(m, l, p, s)
 	}
 	return nil
+}
+
+// ready composes the source of a stack, unless it is here.
+func (r *Reconciler) ready(ctx context.Context, m *memory, l *link, p *pull, s *stack) error {
+	if s.Via == "" || s.Elsewhere {
+		return nil
+	}
+	including := m.selected(l.source.Namespace, s.Via)
+	if including == nil {
+		return fmt.Errorf("the GitRepository %s, which includes this repository, is gone", s.Via)
+	}
+	_, err := r.compose(ctx, m, l, p, including)
+	return err
 }
 
 // plan begins the plan of a stack.
@@ -69,8 +91,11 @@ func (r *Reconciler) plan(m *memory, l *link, p *pull, s *stack) {
 	s.State, s.cancel = comment.Running, cancel
 	held, key, trigger := p.source, p.key(), fmt.Sprintf("pull request %d", p.Now.Number)
 	source, manifest := held.Source, s.Manifest
-	if s.Elsewhere {
+	switch {
+	case s.Elsewhere:
 		source = nil
+	case s.Via != "":
+		source = held.composed[s.Via]
 	}
 	as := identityOf(l.planner)
 	held.uses.Add(1)

@@ -62,6 +62,12 @@ func (r *Reconciler) refresh(ctx context.Context, o *yubav1.PullRequestPlanner, 
 		}
 		m.at(l.polled.Add(l.interval(o)))
 	}
+	for _, l := range m.links {
+		if l.pushed {
+			l.pushed = false
+			r.fetch(ctx, l.source)
+		}
+	}
 	for _, p := range m.sorted() {
 		l := m.links[p.Source]
 		if !p.stale || l == nil || now.Before(l.until) {
@@ -84,6 +90,7 @@ func (m *memory) note(e hook.Event) {
 		l.hooked = true
 		if e.Kind == hook.Push {
 			m.pushed(l, e)
+			l.pushed = l.pushed || tracks(l, e)
 			continue
 		}
 		key := pullKey{l.name, e.Number}

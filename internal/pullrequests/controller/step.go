@@ -60,7 +60,7 @@ func (r *Reconciler) step(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 				m.at(p.retry)
 				return r.show(ctx, o, m, l, p)
 			}
-			if err := r.discover(ctx, o, l, p); err != nil {
+			if err := r.discover(ctx, o, m, l, p); err != nil {
 				return r.moved(ctx, m, l, p, err)
 			}
 		case decide.Start:

@@ -48,6 +48,42 @@ func Merged(base, head Tree, changed []string) Tree {
 	return out
 }
 
+// Below adds the files below changed paths that are directories in one of the trees. Forges name a submodule by its
+// directory, and a file that became a directory by its name.
+func Below(changed []string, trees ...Tree) []string {
+	out, known, dirs := []string{}, map[string]bool{}, map[string]bool{}
+	for _, name := range changed {
+		name = clean(name)
+		for _, t := range trees {
+			if _, file := t.Sums[name]; !file {
+				dirs[name] = true
+			}
+		}
+		if !known[name] {
+			known[name] = true
+			out = append(out, name)
+		}
+	}
+	for _, t := range trees {
+		for _, name := range slices.Sorted(maps.Keys(t.Sums)) {
+			if !known[name] && belowOne(name, dirs) {
+				known[name] = true
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+func belowOne(name string, dirs map[string]bool) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if dirs[dir] {
+			return true
+		}
+	}
+	return false
+}
+
 // dataPrograms are the types of data sources, and of ephemeral resources, that start programs while planning.
 var dataPrograms = []string{"external", "shell_", "exec_", "command_", "cmd_", "local_command"}
 

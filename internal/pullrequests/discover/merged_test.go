@@ -45,6 +45,18 @@ func TestAMergeHasOnlyWhatTheHeadChanges(t *testing.T) {
 	}
 }
 
+func TestASubmoduleCountsWithAllItsFiles(t *testing.T) {
+	base := texts(map[string]string{"s/main.tf": `module "m" { source = "../vendor/net" }`, "vendor/net/m.tf": "# 1", "vendor/net/gone.tf": "", "vendor/netting.tf": "", "file": ""})
+	head := texts(map[string]string{"s/main.tf": `module "m" { source = "../vendor/net" }`, "vendor/net/m.tf": "# 2", "vendor/netting.tf": "# 2", "file/now/a-directory": ""})
+	changed := Below([]string{"vendor/net", "file", "README.md"}, base, head)
+	if diff := cmp.Diff([]string{"vendor/net", "file", "README.md", "vendor/net/gone.tf", "vendor/net/m.tf", "file/now/a-directory"}, changed); diff != "" {
+		t.Error(diff)
+	}
+	if got := Stacks(base, Merged(base, head, changed), []Stack{{Name: "x/s", Path: "s"}}); len(got) != 1 {
+		t.Errorf("found are %+v", got)
+	}
+}
+
 func TestFilesOfValuesCount(t *testing.T) {
 	before := texts(map[string]string{"a/main.tf": "", "values/a.tfvars": "x = 1"})
 	after := texts(map[string]string{"a/main.tf": "", "values/a.tfvars": "x = 2"})

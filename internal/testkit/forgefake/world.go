@@ -93,6 +93,7 @@ type World struct {
 	clock    time.Time
 	fault    http.HandlerFunc
 	sent     []string
+	commits  func() string
 	t        testing.TB
 }
 
@@ -128,7 +129,17 @@ func (w *World) now() time.Time {
 
 func (w *World) id() int { w.last++; return w.last }
 
+// Commits has a function make the ids of commits from now on, such as those of a real repository.
+func (w *World) Commits(f func() string) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.commits = f
+}
+
 func (w *World) commit() string {
+	if w.commits != nil {
+		return w.commits()
+	}
 	sum := sha1.Sum(fmt.Appendf(nil, "%s %d", w.name, w.id())) //nolint:gosec // the id of a commit
 	return hex.EncodeToString(sum[:])
 }

@@ -134,6 +134,17 @@ func (w *World) Create(t testing.TB, p forgetest.Pull) int {
 	return made.Number
 }
 
+// Propose makes a pull request of a branch that exists, for instance because git has pushed it.
+func (w *World) Propose(t testing.TB, who, branch, title string) int {
+	t.Helper()
+	var made struct {
+		Number int `json:"number"`
+	}
+	w.Do(t, who, http.MethodPost, w.repo("/pulls"), object{"head": branch, "base": "main", "title": title}, &made)
+	w.pulls[made.Number] = forgetest.Pull{Branch: branch, Title: title, Author: who}
+	return made.Number
+}
+
 // pull is a path of the API below a pull request.
 func (w *World) pull(number int, path string) string {
 	return w.repo("/pulls/" + strconv.Itoa(number) + path)

@@ -110,6 +110,16 @@ const (
 	maxIncludedFiles = 200_000
 )
 
+// CopyIncludes copies included trees to dir, as they are in the artifacts with these digests. beside is a directory for
+// temporary files.
+func CopyIncludes(ctx context.Context, store Store, limits archive.Limits, dir, beside string, include []sourcev1.GitRepositoryInclude, digests []string) error {
+	artifacts := make([]*meta.Artifact, 0, len(digests))
+	for _, digest := range digests {
+		artifacts = append(artifacts, &meta.Artifact{Digest: digest})
+	}
+	return newPacks(store, limits).copyIncludes(ctx, dir, beside, include, artifacts)
+}
+
 // copyIncludes copies the included trees to dir. beside is a directory for temporary files.
 func (p *packs) copyIncludes(ctx context.Context, dir, beside string, include []sourcev1.GitRepositoryInclude, artifacts []*meta.Artifact) error {
 	bytes, files := cmp.Or(p.limits.MaxUnpacked, maxIncluded), int(cmp.Or(p.limits.MaxEntries, maxIncludedFiles))
