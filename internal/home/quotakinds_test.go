@@ -60,7 +60,7 @@ func TestAQuotaLimitsANewKindAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	wells := objects.Resource(schema.GroupVersionResource{Group: "apps.example.com", Version: "v1", Resource: "wells"}).Namespace("team")
-	make := func(name string) error {
+	create := func(name string) error {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps.example.com", Version: "v1", Kind: "Well"})
 		o.SetName(name)
@@ -68,23 +68,23 @@ func TestAQuotaLimitsANewKindAtOnce(t *testing.T) {
 		return err
 	}
 	began := time.Now()
-	eventually(t, "the first object is accepted", func() error { return make("a") })
+	eventually(t, "the first object is accepted", func() error { return create("a") })
 	if took := time.Since(began); took > countedWithin {
 		t.Errorf("the first object was accepted after %s", took)
 	} else {
 		t.Logf("the first object was accepted after %s", took)
 	}
-	if err := make("b"); err != nil {
+	if err := create("b"); err != nil {
 		t.Fatal(err)
 	}
-	if err := make("c"); !apierrors.IsForbidden(err) {
+	if err := create("c"); !apierrors.IsForbidden(err) {
 		t.Errorf("a third object: %v", err)
 	}
 	if err := wells.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "a deletion makes room", func() error {
-		if err := make("c"); err != nil {
+		if err := create("c"); err != nil {
 			return fmt.Errorf("create another one: %w", err)
 		}
 		return nil

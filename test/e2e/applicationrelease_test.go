@@ -133,28 +133,3 @@ func TestAReleaseInAComposition(t *testing.T) {
 		}
 	}
 }
-
-// The command says what a deletion waits for. With --abandon it names the consequences, and wants the name.
-func TestDeletingAnInstanceByCommand(t *testing.T) {
-	t.Parallel()
-	y, ns := common(t)
-	y.offer(t, "Mule", stubbornDefinition)
-	y.use(t, ns, "Mule", "one", map[string]any{}, nil)
-	y.reaches(t, ns, "Mule", "one", appv1.PhaseReady, "")
-	says := func(code int, wants []string, args ...string) {
-		t.Helper()
-		out, news, got := y.run(t, append([]string{"app", "delete", "mule", "one", "-n", ns}, args...)...)
-		for _, want := range wants {
-			if got != code || !strings.Contains(out+news, want) {
-				t.Errorf("yuba app delete %v ends with %d, and lacks %q:\n%s%s", args, got, want, out, news)
-			}
-		}
-	}
-	says(2, []string{"Delete mule " + ns + "/one, and destroy everything that it made (Terraform mule-one)?", "confirm with --yes"})
-	says(5, []string{"Waiting: The deletion is blocked", "The deletion goes on"}, "--yes", "--timeout", "20s")
-	says(2, []string{"All resources of mule " + ns + "/one stay as they are (Terraform mule-one)", "nobody looks for drift", "confirm with --confirm one"}, "--abandon")
-	says(2, []string{"--confirm two is not the name of mule " + ns + "/one. Nothing was changed"}, "--abandon", "--confirm", "two")
-	y.reaches(t, ns, "Mule", "one", appv1.PhaseDeleting, "")
-	says(0, []string{"Its resources still exist, and nobody manages them"}, "--abandon", "--confirm", "one")
-	says(3, []string{"does not exist"}, "--yes")
-}
