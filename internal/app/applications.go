@@ -19,11 +19,12 @@ import (
 	"github.com/yuba-dev/yuba/internal/objects/approval"
 	"github.com/yuba-dev/yuba/internal/policy/audit"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/stacks/reads"
 	"github.com/yuba-dev/yuba/internal/verbs"
 )
 
 // addApplications adds the controllers of application kinds.
-func (e *engine) addApplications(ctx context.Context, direct client.Client) error {
+func (e *engine) addApplications(ctx context.Context, direct client.Client, sources *reads.Sources) error {
 	if len(e.opts.Namespaces) > 0 {
 		e.opts.Log.Info("application kinds are not served: they belong to no namespace, and this server works on some namespaces only")
 		return nil
@@ -37,10 +38,11 @@ func (e *engine) addApplications(ctx context.Context, direct client.Client) erro
 		return nil
 	}
 	a := &applications.Applications{Client: e.manager.GetClient(), Reader: direct, Events: e.events, Now: time.Now, Log: e.opts.Log.With("component", "applications"),
-		LoneServer: e.opts.LoneServer}
+		LoneServer: e.opts.LoneServer, Programs: definedPrograms{sources, e.registry.modules, e.ownModule}, SourceKinds: e.sourceKinds}
 	if err := a.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the controllers of applications: %w", err)
 	}
+	e.announceModules(ctx, a)
 	e.applications = a
 	return nil
 }

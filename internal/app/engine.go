@@ -358,7 +358,7 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	if err := e.addTenants(ctx, direct); err != nil {
 		return err
 	}
-	if err := e.addApplications(ctx, direct); err != nil {
+	if err := e.addApplications(ctx, direct, r.Source); err != nil {
 		return err
 	}
 	if err := e.openMirrors(); err != nil {

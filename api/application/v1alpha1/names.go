@@ -102,6 +102,22 @@ const (
 	ConditionReady       = meta.ReadyCondition
 	ConditionReconciling = meta.ReconcilingCondition
 	ConditionStalled     = meta.StalledCondition
+	// ConditionProgramFits is of definitions whose program is in a source or a registry: the program has a
+	// variable for each field, a value for each required variable, and the outputs.
+	ConditionProgramFits = "ProgramFits"
+)
+
+// Reasons of a definition's condition ProgramFits. The first two are also those of Ready.
+const (
+	// ReasonProgramDiffers: the program and the definition do not fit, or the program has errors.
+	ReasonProgramDiffers = "ProgramDiffers"
+	// ReasonProgramUnknown: the program is not known yet, because its source has no artifact or the
+	// registry no such version. A new definition, or a change, waits.
+	ReasonProgramUnknown = "ProgramUnknown"
+	// ReasonProgramFits: they fit.
+	ReasonProgramFits = "Fits"
+	// ReasonProgramNotChecked: only runs can check the program.
+	ReasonProgramNotChecked = "NotChecked"
 )
 
 // Reasons of a definition's condition Ready.
@@ -185,6 +201,9 @@ func (d *ApplicationDefinition) Prefix() string {
 		return b.Terraform.Prefix
 	case b != nil && b.Composition != nil:
 		return b.Composition.Prefix
+	case b != nil && b.Tenant != nil:
+		prefix, _ := b.Tenant.Begin()
+		return prefix
 	}
 	return ""
 }

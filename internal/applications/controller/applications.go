@@ -38,6 +38,10 @@ type Applications struct {
 	Log    *slog.Logger
 	// LoneServer is true if the API has one server, as that of the embedded home.
 	LoneServer bool
+	// Programs finds what programs in sources and registries declare; nil leaves that to their runs.
+	// SourceKinds are the kinds of sources that the API serves.
+	Programs    Programs
+	SourceKinds []string
 
 	base  context.Context
 	kinds apiextensions.Interface

@@ -26,6 +26,8 @@ type kind struct {
 	// parsed is the definition that was accepted last; nil for none. Then problem says why.
 	parsed  *definition.Definition
 	problem string
+	// unused says that parsed is older than the definition, which does not fit its program; empty otherwise.
+	unused string
 	// target is the revision of parsed; 0 if it is not known. wave is its unfinished rollout; nil for none.
 	target int64
 	wave   *wave
@@ -52,7 +54,7 @@ func (b *book) put(name string, k kind) (news bool) {
 	defer b.mu.Unlock()
 	before, had := b.kinds[name]
 	b.kinds[name] = k
-	return !had || before.problem != k.problem || before.definition != k.definition || before.wave != k.wave || !before.parsed.Same(k.parsed)
+	return !had || before.problem != k.problem || before.unused != k.unused || before.definition != k.definition || before.wave != k.wave || !before.parsed.Same(k.parsed)
 }
 
 func (b *book) drop(name string) {

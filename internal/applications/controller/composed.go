@@ -23,6 +23,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/applications/composition"
 	"github.com/yuba-dev/yuba/internal/applications/decide"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
@@ -92,11 +93,12 @@ func (p *pass) gatherComposed(ctx context.Context) error {
 	c, f := p.composed, &p.composed.facts
 	f.Deleting, f.Kept = p.meta.DeletionTimestamp != nil, slices.Contains(p.sight.finalizers, appv1.Finalizer)
 	f.Abandon = p.meta.Annotations[appv1.AnnotationAbandon] == string(p.meta.UID)
-	f.Definition = p.kind.problem
+	f.Definition, f.Moved = p.kind.problem, moving.Held(p.meta)
+	p.facts.Moved = f.Moved
 	f.Approve = fmt.Sprintf("yuba app approve %s %s -n %s", strings.ToLower(p.key.Kind), p.key.Name, p.key.Namespace)
 	f.Abandoning = fmt.Sprintf("yuba kubectl annotate %s.%s %s -n %s %s=%s", p.kind.resource, appv1.InstanceVersion.Group, p.key.Name, p.key.Namespace, appv1.AnnotationAbandon, p.meta.UID)
 	// The kinds of the newest definition are followed, and also those that the status names.
-	if p.kind.parsed != nil && f.Definition == "" && !f.Deleting {
+	if p.kind.parsed != nil && f.Definition == "" && f.Moved == "" && !f.Deleting {
 		c.made = p.kind.parsed.Composition
 	}
 	if err := p.existing(ctx); err != nil {

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,8 +50,10 @@ type defining struct {
 	theirs string
 	// reason and problem say why the kind is not served as the definition says; empty if it is.
 	reason, problem string
-	// again is when to look again; 0 for never.
-	again time.Duration
+	// waits is true if the problem may go away by itself.
+	waits bool
+	// again is when to look again; 0 for never. recheck is when to compare the program again.
+	again, recheck time.Duration
 }
 
 // define is a pass over a definition.
@@ -80,7 +83,8 @@ func (a *Applications) define(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return ctrl.Result{}, err
 	}
 	if p.live == nil || p.theirs != "" || !established(p.live) {
-		return ctrl.Result{RequeueAfter: p.again}, p.record(ctx)
+		err := p.record(ctx)
+		return ctrl.Result{RequeueAfter: p.next()}, err
 	}
 	if err := p.settle(ctx); err != nil {
 		return reconciling.Again(err)
@@ -98,8 +102,11 @@ func (a *Applications) define(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if !p.obj.DeletionTimestamp.IsZero() && len(p.names(p.obj.Spec.Application.Kind, 1)) == 0 {
 		p.again = establishing
 	}
-	return ctrl.Result{RequeueAfter: p.again}, nil
+	return ctrl.Result{RequeueAfter: p.next()}, nil
 }
+
+// next is when to look again.
+func (p *defining) next() time.Duration { return cmp.Or(p.again, p.recheck) }
 
 // look finds the kind that the API has.
 func (p *defining) look(ctx context.Context) error {
@@ -145,11 +152,7 @@ func (p *defining) check(ctx context.Context) error {
 	}
 	parsed, found := definition.Parse(p.obj)
 	p.obj.Status.Warnings = nil
-	for i, w := range found.Of(finding.Warning) {
-		if i < maxWarnings {
-			p.obj.Status.Warnings = append(p.obj.Status.Warnings, w.String())
-		}
-	}
+	p.warnAll(found.Of(finding.Warning))
 	foreign, err := p.foreign(ctx)
 	if err != nil {
 		return err
@@ -167,8 +170,18 @@ func (p *defining) check(ctx context.Context) error {
 		p.reason, p.problem = appv1.ReasonInvalid, found.Of(finding.Error).String()
 	default:
 		p.parsed = parsed
+		p.compare(ctx)
 	}
 	return nil
+}
+
+// warnAll adds warnings to the status.
+func (p *defining) warnAll(list finding.List) {
+	for _, w := range list {
+		if len(p.obj.Status.Warnings) < maxWarnings {
+			p.obj.Status.Warnings = append(p.obj.Status.Warnings, w.String())
+		}
+	}
 }
 
 // serves reports whether the API has the kind of a definition.
@@ -268,6 +281,7 @@ func (p *defining) follow(ctx context.Context) error {
 	if k.parsed == nil {
 		k.problem = fmt.Sprintf("the definition %s cannot be used: %s", p.obj.Name, p.problem)
 	}
+	k.unused = p.unused(&k)
 	news := p.book.put(name, k)
 	if err := p.instances.Follow(ctx, owner(p.obj.Name), version(groupKind(name))); err != nil {
 		// The API serves a new kind a moment later.

@@ -6,7 +6,7 @@
 //
 //   - applications.go: what both controllers share; setup.go: events that request passes
 //   - define.go: a pass over a definition: check it, serve its kind, follow its instances; settle.go: a
-//     kind that is young; standing.go: its status
+//     kind that is young; program.go: whether it fits a program that is elsewhere; standing.go: its status
 //   - accepted.go: whether a kind has an unfinished rollout; wave.go: that rollout in memory; roll.go: a pass
 //     over it: decide who has a turn, record the progress, end it
 //   - instance.go: a pass over an instance: gather, decide, act; facts.go: what is known of its object

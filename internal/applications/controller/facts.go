@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func (p *pass) findStack(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the stack %s: %w", at, err)
 	}
-	p.facts.Moved = moving.Held(stack)
+	p.facts.Moved = cmp.Or(p.facts.Moved, moving.Held(stack))
 	if !(ownership{p.meta.UID}).mine(stack) {
 		p.rival(stack, infrav1.GroupVersion.WithKind(infrav1.Kind))
 		return nil
@@ -175,7 +176,7 @@ func (p *pass) findRelease(ctx context.Context) error {
 	if m == nil || !ok {
 		return nil
 	}
-	p.facts.Moved = moving.Held(m)
+	p.facts.Moved = cmp.Or(p.facts.Moved, moving.Held(m))
 	if !(ownership{p.meta.UID}).mine(m) {
 		p.rival(m, kind)
 		return nil

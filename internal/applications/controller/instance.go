@@ -27,6 +27,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/applications/decide"
 	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/applications/render"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/objects/engine"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
 )
@@ -117,7 +118,7 @@ func (p *pass) gather(ctx context.Context) error {
 	f := &p.facts
 	f.Deleting, f.Kept = p.meta.DeletionTimestamp != nil, slices.Contains(p.sight.finalizers, appv1.Finalizer)
 	f.Abandon = p.meta.Annotations[appv1.AnnotationAbandon] == string(p.meta.UID)
-	f.Definition = p.kind.problem
+	f.Definition, f.Moved = p.kind.problem, moving.Held(p.meta)
 	f.Approve = fmt.Sprintf("yuba app approve %s %s -n %s", strings.ToLower(p.key.Kind), p.key.Name, p.key.Namespace)
 	f.Abandoning = fmt.Sprintf("yuba kubectl annotate %s.%s %s -n %s %s=%s", p.kind.resource, appv1.InstanceVersion.Group, p.key.Name, p.key.Namespace, appv1.AnnotationAbandon, p.meta.UID)
 	if p.kind.backend == appv1.BackendTenant {

@@ -103,10 +103,10 @@ func (p *pass) stamp() stamp {
 }
 
 // member is the instance in the rollout, without its state. A deleted one is not on its way: its deletion
-// may be blocked for ever, and the change would not help.
+// may be blocked for ever, and the change would not help. Neither is one that another home has.
 func (p *pass) member(deleting bool) rollout.Instance {
 	t := p.part
-	m := rollout.Instance{Name: p.key.member(), Frozen: deleting, Broken: t.broken, Unaffected: t.unaffected, Target: t.target}
+	m := rollout.Instance{Name: p.key.member(), Frozen: deleting || p.facts.Moved != "", Broken: t.broken, Unaffected: t.unaffected, Target: t.target}
 	if !deleting {
 		m.Since = t.mark.since
 	}

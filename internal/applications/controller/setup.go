@@ -47,6 +47,8 @@ const (
 	shortest, longest = 5 * time.Millisecond, 30 * time.Second
 	// countAfter is when the number of instances is counted anew.
 	countAfter = 2 * time.Second
+	// sourceGroup is the API group of sources.
+	sourceGroup = "source.toolkit.fluxcd.io"
 )
 
 // SetupWithManager starts the controllers. The watches end with ctx.
@@ -54,7 +56,7 @@ func (a *Applications) SetupWithManager(ctx context.Context, mgr ctrl.Manager) e
 	if err := a.open(ctx, mgr); err != nil {
 		return fmt.Errorf("open the clients of applications: %w", err)
 	}
-	err := ctrl.NewControllerManagedBy(mgr).Named("applicationdefinition").
+	define := ctrl.NewControllerManagedBy(mgr).Named("applicationdefinition").
 		For(&appv1.ApplicationDefinition{}, builder.WithPredicates(reconciling.Triggers())).
 		// A definition that goes may leave its names to another one.
 		Watches(&appv1.ApplicationDefinition{}, handler.EnqueueRequestsFromMapFunc(a.others), builder.WithPredicates(predicate.Funcs{
@@ -64,7 +66,13 @@ func (a *Applications) SetupWithManager(ctx context.Context, mgr ctrl.Manager) e
 			a.defineQueue.to.Store(&q)
 			return nil
 		})).
-		WithOptions(reconciling.Options(definers)).Complete(reconcile.Func(a.define))
+		WithOptions(reconciling.Options(definers))
+	for _, kind := range a.SourceKinds {
+		of := &metav1.PartialObjectMetadata{}
+		of.SetGroupVersionKind(schema.GroupVersionKind{Group: sourceGroup, Version: "v1", Kind: kind})
+		define = define.WatchesMetadata(of, a.sourceChanged(kind))
+	}
+	err := define.Complete(reconcile.Func(a.define))
 	if err != nil {
 		return fmt.Errorf("set up the controller of application definitions: %w", err)
 	}

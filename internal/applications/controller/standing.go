@@ -143,7 +143,7 @@ func (p *defining) standing() (ready metav1.ConditionStatus, reason, message str
 	case !p.obj.DeletionTimestamp.IsZero() && number > 0:
 		return metav1.ConditionFalse, appv1.ReasonInUse, fmt.Sprintf("The definition is kept until its instances are deleted: %s", list(p.names(name, named), number)), true
 	case p.problem != "":
-		return metav1.ConditionFalse, p.reason, sentence(p.problem), true
+		return metav1.ConditionFalse, p.reason, sentence(p.problem), !p.waits
 	case p.live != nil && refusedNames(p.live) != "":
 		return metav1.ConditionFalse, appv1.ReasonRefused, "The API does not accept the names of the kind: " + refusedNames(p.live), true
 	case p.live == nil || !established(p.live) || p.again == establishing:

@@ -81,6 +81,9 @@ func orElse(text, other string) string {
 func (p *pass) stand(s *appv1.InstanceStatus, is decide.Standing) {
 	s.ObservedGeneration, s.Phase = p.meta.Generation, is.Phase
 	message := shorten.Fit(is.Message, maxMessage)
+	if p.kind.unused != "" && is.Phase == appv1.PhaseReady {
+		message += " " + p.kind.unused
+	}
 	set := func(name string, status metav1.ConditionStatus) {
 		c := metav1.Condition{Type: name, Status: status, Reason: is.Reason, Message: message, ObservedGeneration: p.meta.Generation,
 			LastTransitionTime: metav1.NewTime(p.Now().UTC().Truncate(1e9))}

@@ -14,7 +14,7 @@ type Composed struct {
 	// These are as in [Facts].
 	Deleting, Kept, Abandon      bool
 	Definition, Refused, Invalid string
-	Approve, Abandoning          string
+	Approve, Abandoning, Moved   string
 	// Parts are its objects, those that others need first.
 	Parts []Part
 }
@@ -125,6 +125,10 @@ var composedRules = []struct {
 	// As with one object: see the rules of [Instance].
 	{func(f *Composed) bool { return f.Deleting && !f.Kept }, standsAs(deleting("Other finalizers keep the object."))},
 	{func(f *Composed) bool { return f.Deleting }, (*composing).leave},
+	{func(f *Composed) bool { return f.Moved != "" }, func(c *composing) {
+		c.look()
+		c.Standing = Standing{Phase: "Pending", Ready: "False", Reason: "Moved", Message: c.Moved, Working: true}
+	}},
 	{func(f *Composed) bool { return f.Definition != "" }, func(c *composing) {
 		c.look()
 		c.Standing = Standing{Phase: "Pending", Ready: "False", Reason: "DefinitionNotReady", Message: c.Definition, Working: true}

@@ -207,9 +207,9 @@ func (p *Definition) terraform() (list finding.List) {
 		return list
 	}
 	if len(p.Terraform.Inline) > 0 {
-		return append(list, p.program(table)...)
+		return append(list, p.program()...)
 	}
-	given, err := p.given()
+	given, err := p.given(false)
 	if err != nil {
 		return append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.template", Problem: err.Error()})
 	}
@@ -217,7 +217,7 @@ func (p *Definition) terraform() (list finding.List) {
 }
 
 // program checks an inline program: its variables get what they need, and its outputs exist.
-func (p *Definition) program(table *variables.Table) (list finding.List) {
+func (p *Definition) program() (list finding.List) {
 	files := map[string][]byte{}
 	for name, text := range p.Terraform.Inline {
 		files[name] = []byte(text)
@@ -232,52 +232,7 @@ func (p *Definition) program(table *variables.Table) (list finding.List) {
 	if len(list) > 0 || m == nil {
 		return list
 	}
-	given, err := p.given()
-	if err != nil {
-		return append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.template", Problem: err.Error()})
-	}
-	list = append(list, table.Check(m, given).Below("spec.backend.terraform.variables")...)
-	for _, name := range p.Terraform.Outputs {
-		if m.Outputs[name] == nil {
-			list = append(list, finding.Finding{Severity: finding.Error, Field: "spec.backend.terraform.outputs",
-				Problem: fmt.Sprintf("the program has no output %q", name), Advice: "declare it, or remove it from the list"})
-		}
-	}
-	return list
-}
-
-// given are the variables that the template sets itself.
-func (p *Definition) given() (g variables.Given, err error) {
-	spec, err := typed[infrav1.TerraformSpec](p.Template)
-	if err != nil {
-		return g, err
-	}
-	g.Variables = map[string]json.RawMessage{}
-	for _, v := range spec.Vars {
-		if v.Value != nil {
-			g.Variables[v.Name] = v.Value.Raw
-		} else {
-			g.Names = append(g.Names, v.Name)
-		}
-	}
-	for _, from := range spec.VarsFrom {
-		for _, key := range from.VarsKeys {
-			_, alias, renamed := strings.Cut(key, ":")
-			if !renamed {
-				alias = key
-			}
-			g.Names = append(g.Names, alias)
-		}
-		g.Open = g.Open || len(from.VarsKeys) == 0
-	}
-	g.Open = g.Open || len(spec.TfVarsFiles) > 0
-	for _, c := range spec.Consumes {
-		g.Names = append(g.Names, c.As)
-	}
-	for _, e := range spec.Env {
-		g.Env = append(g.Env, e.Name)
-	}
-	return g, nil
+	return append(list, p.Against(m)...)
 }
 
 // ObjectName is the name of the object that an instance becomes.

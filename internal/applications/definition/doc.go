@@ -14,8 +14,8 @@
 //
 // Invariants:
 //
-//   - Parsing is pure: the same object gives the same result, and it asks nobody. So programs from
-//     sources are checked only when they run.
+//   - Parsing is pure: the same object gives the same result, and it asks nobody. Programs from sources
+//     and registries are compared by [Definition.Against], with what a caller has found there.
 //   - A definition with errors is never served, and changes nothing of the kind that is served.
 //   - Findings contain no values of instances.
 package definition

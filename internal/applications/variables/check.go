@@ -5,6 +5,7 @@ package variables
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -86,7 +87,7 @@ func fieldOf(path string) string {
 func (c *checker) variable(root *part) {
 	v := c.module.Variables[root.name]
 	if v == nil {
-		c.list.Add(finding.Error, fieldOf(root.path), c.similar(root.name), "the module does not declare the variable %q", root.name)
+		c.list.Add(finding.Error, fieldOf(root.path), c.similar(root.name, "overrides"), "the module does not declare the variable %q", root.name)
 		return
 	}
 	if _, inFile := c.module.Assigned[root.name]; v.Required() && !root.always && !inFile {
@@ -96,14 +97,13 @@ func (c *checker) variable(root *part) {
 	c.fits(root, v.Type, v)
 }
 
-// similar suggests a variable, or lists those that there are.
-func (c *checker) similar(name string) string {
+// similar suggests the variable that was probably meant, and where to write it, or lists those that there
+// are.
+func (c *checker) similar(name, place string) string {
 	names := c.module.VariableNames()
-	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s)) }
-	for _, other := range names {
-		if plain(other) == plain(name) {
-			return "it declares " + other + ": write that in overrides"
-		}
+	if other := nearest(name, names); other != "" {
+		v := c.module.Variables[other]
+		return fmt.Sprintf("it declares %s (%s): if that is meant, write that in %s", other, v.Pos, place)
 	}
 	switch {
 	case len(names) == 0:
@@ -112,6 +112,19 @@ func (c *checker) similar(name string) string {
 		names = append(names[:20:20], "…")
 	}
 	return "it declares " + strings.Join(names, ", ")
+}
+
+// nearest is the name that is the same but for case and underscores, or else differs in up to a third of
+// its letters, up to three; empty for none.
+func nearest(name string, names []string) string {
+	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s)) }
+	byPlain := map[string]string{}
+	var plains []string
+	for _, other := range names {
+		byPlain[plain(other)] = other
+		plains = append(plains, plain(other))
+	}
+	return byPlain[finding.Nearest(plain(name), plains, min(3, len(name)/3))]
 }
 
 // literals checks the values in the template.
@@ -125,7 +138,7 @@ func (c *checker) literals(g Given) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.Variables)) {
 		if c.module.Variables[name] == nil {
-			c.list.Add(finding.Error, "template", c.similar(name), "the module does not declare the variable %q", name)
+			c.list.Add(finding.Error, "template", c.similar(name, "the template"), "the module does not declare the variable %q", name)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func TestWholeModules(t *testing.T) {
 		"the module lost a variable": {
 			`{"type":"object","required":["cidrBlock","vpcID"],"properties":{"cidrBlock":{"type":"string"},"vpcID":{"type":"string"}}}`,
 			`variable "cidrblock" { type = string }`, Given{Names: []string{"cidrblock"}},
-			[]string{`spec.cidrBlock: the module does not declare the variable "cidr_block"; it declares cidrblock: write that in overrides`,
+			[]string{`spec.cidrBlock: the module does not declare the variable "cidr_block"; it declares cidrblock (main.tf:1): if that is meant, write that in overrides`,
 				`spec.vpcID: the module does not declare the variable "vpc_id"; it declares cidrblock`},
 		},
 		"values are missing": {
@@ -103,7 +103,7 @@ func TestWholeModules(t *testing.T) {
 			network, Given{Open: true, Names: []string{"name"}, Variables: map[string]json.RawMessage{"zones": json.RawMessage(`"s3cr3t"`), "zone": json.RawMessage(`1`)}},
 			[]string{`spec.name: the variable "name" is also set by the definition's template; write another name in overrides: {"name": NAME}, or remove it from the template`,
 				`template: variable zones: list of string required, but have string (declared type: list(string)) (main.tf:4)`,
-				`template: the module does not declare the variable "zone"; it declares cidr_block, name, region, tags, zones`},
+				`template: the module does not declare the variable "zone"; it declares zones (main.tf:4): if that is meant, write that in the template`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

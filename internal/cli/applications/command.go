@@ -24,11 +24,12 @@ import (
 func NewCommand(a *session.App) *cobra.Command {
 	return ui.Group(&cobra.Command{
 		Use: "app", Aliases: []string{"apps", "application", "applications"},
-		Short: "See the instances of application kinds, and approve their plans",
-		Long: `See the instances of application kinds, which ApplicationDefinitions declare: what they wait for, their plans and why. Create,
-change and delete them like other objects, with kubectl or from a source.`,
-		Example: "  yuba app list\n  yuba app plan bucket photos\n  yuba app approve bucket photos plan-1a2b3c4d5e\n  yuba app why bucket photos",
-	}, newListCommand(a), newPlanCommand(a), newApproveCommand(a), newWhyCommand(a))
+		Short: "See the instances of application kinds, approve their plans, and delete them",
+		Long: `See the instances of application kinds, which ApplicationDefinitions declare: what they wait for, their plans, outputs and why.
+Create and change them like other objects, with kubectl or from a source.`,
+		Example: "  yuba app list\n  yuba app plan bucket photos\n  yuba app approve bucket photos plan-1a2b3c4d5e\n  yuba app why bucket photos\n" +
+			"  yuba app outputs bucket photos\n  yuba app delete bucket photos",
+	}, newListCommand(a), newPlanCommand(a), newApproveCommand(a), newWhyCommand(a), newOutputsCommand(a), newDeleteCommand(a))
 }
 
 // kinds are the application kinds that the API serves.
@@ -81,6 +82,8 @@ func onInstance(a *session.App, do action) func(*cobra.Command, []string) error 
 		if err != nil {
 			return err
 		}
-		return do(cmd.Context(), s, kindOf(r), content.Instance{Resource: r.Name, Namespace: key.Namespace, Name: key.Name}, args[2:])
+		ctx, cancel := ui.WithTimeout(cmd)
+		defer cancel()
+		return do(ctx, s, kindOf(r), content.Instance{Resource: r.Name, Namespace: key.Namespace, Name: key.Name}, args[2:])
 	})
 }

@@ -119,6 +119,10 @@ command changes nothing.`,
 		if p := status.Plan; p != nil && p.ID != "" {
 			v.Line("Plan", "%s: %s", p.ID, p.Summary)
 		}
+		if f := status.Definition; f != nil && f.Waiting > 0 {
+			v.Line("Rollout", "it follows revision %d of its definition, and waits for its turn to get revision %d", f.Revision, f.Waiting)
+			v.Line("", "see the rollout: yuba definition list, yuba definition history")
+		}
 		if b := status.BackendRef; b != nil {
 			at := i.Namespace + "/" + b.Name
 			if status.Namespace != "" {

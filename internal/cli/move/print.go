@@ -21,6 +21,11 @@ func printReport(a *session.App, r steps.Report) {
 	for _, problem := range r.Problems {
 		fmt.Fprintf(a.Out, "%s%s\n", a.Paint(a.Out, ui.ColorRed, "! "), diagnostic.Printable(problem))
 	}
+	for _, item := range r.Items {
+		if item.Kind == decide.DefinitionKind {
+			printItem(a, item)
+		}
+	}
 	for _, ns := range r.Namespaces {
 		heading := ns.Name
 		if ns.Create {

@@ -14,13 +14,27 @@ import (
 
 // Confirm asks a question. Only "yes" confirms.
 func (c *Console) Confirm(question string) error {
-	fmt.Fprintf(c.Err, "\n%s\n  Only 'yes' will be accepted.\n\n  %s ", c.Paint(c.Err, ColorBold, question), c.Paint(c.Err, ColorBold, "Enter a value:"))
+	return c.confirm(question, "Only 'yes' will be accepted.", "yes")
+}
+
+// MustConfirmName asks for the name of what a command works on, because a yes is typed too fast. Without a
+// terminal the flag has to confirm it.
+func (c *Console) MustConfirmName(says, name, flag string) error {
+	if !c.Interactive() {
+		return Exitf(ExitUsage, "%s\nThere is no terminal to ask on; confirm with %s", says, flag)
+	}
+	return c.confirm(says, "Enter the name, "+name+", to confirm.", name)
+}
+
+// confirm asks until the end of a line; only one answer confirms.
+func (c *Console) confirm(question, how, want string) error {
+	fmt.Fprintf(c.Err, "\n%s\n  %s\n\n  %s ", c.Paint(c.Err, ColorBold, question), how, c.Paint(c.Err, ColorBold, "Enter a value:"))
 	answer, err := c.readLine()
 	fmt.Fprintln(c.Err)
 	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(answer) != "yes" {
+	if strings.TrimSpace(answer) != want {
 		return Exitf(ExitWaiting, "not confirmed; nothing was changed")
 	}
 	return nil

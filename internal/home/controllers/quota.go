@@ -19,15 +19,19 @@ import (
 // resyncQuota is how often usage is recounted from scratch.
 const resyncQuota = 5 * time.Minute
 
+// definitions are those of kinds.
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
 // newResourceQuota counts what quotas limit. Only object counts can be limited, because nothing
 // runs here: built-in kinds by their own name, all others as count/<resource>.<group>.
 func newResourceQuota(ctx context.Context, e *environment) (runner, error) {
+	quotas, registry := &tappedQuotas{ResourceQuotaInformer: e.objects.Core().V1().ResourceQuotas()}, generic.NewRegistry(evaluators(e))
 	discover := e.client.Discovery().ServerPreferredNamespacedResources
 	controller, err := resourcequota.NewController(ctx, &resourcequota.ControllerOptions{
 		QuotaClient:               e.client.CoreV1(),
-		ResourceQuotaInformer:     e.objects.Core().V1().ResourceQuotas(),
+		ResourceQuotaInformer:     quotas,
 		ResyncPeriod:              func() time.Duration { return resyncQuota },
-		Registry:                  generic.NewRegistry(evaluators(e)),
+		Registry:                  registry,
 		DiscoveryFunc:             discover,
 		IgnoredResourcesFunc:      quotainstall.DefaultIgnoredResources,
 		InformersStarted:          e.started,
@@ -39,10 +43,13 @@ func newResourceQuota(ctx context.Context, e *environment) (runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	kinds := &kindWatch{registry: registry, discover: discover, quotas: quotas, ignored: quotainstall.DefaultIgnoredResources(),
+		sync:  func(ctx context.Context) { controller.Sync(ctx, discover, rediscover) },
+		kinds: e.metas.SharedInformerFactory.ForResource(definitions).Informer()}
 	return func(ctx context.Context) {
 		var both sync.WaitGroup
 		both.Go(func() { controller.Run(ctx, 2) })
-		both.Go(func() { controller.Sync(ctx, discover, rediscover) })
+		both.Go(func() { kinds.run(ctx) })
 		both.Wait()
 	}, nil
 }

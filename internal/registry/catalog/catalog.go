@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -67,7 +68,8 @@ type Catalog struct {
 	changes uint64
 	misses  map[layout.Module]time.Time
 
-	flights singleflight.Group
+	announce atomic.Pointer[func(layout.Module)]
+	flights  singleflight.Group
 	// lists limits lists of single modules for unknown names.
 	lists chan struct{}
 }

@@ -309,8 +309,20 @@ func merge(old *entry, listed map[string]*record, began uint64) *entry {
 	return e
 }
 
-// change applies a change that this process made to a release.
+// change applies a change that this process made to a release, and announces it.
 func (c *Catalog) change(v layout.ModuleVersion, apply func(*record)) *record {
+	r := c.changed(v, apply)
+	if announce := c.announce.Load(); announce != nil {
+		(*announce)(v.Module)
+	}
+	return r
+}
+
+// Announce sets a function that is called after this process has changed the releases of a module. It
+// must return soon. Changes by other processes are not announced.
+func (c *Catalog) Announce(to func(layout.Module)) { c.announce.Store(&to) }
+
+func (c *Catalog) changed(v layout.ModuleVersion, apply func(*record)) *record {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changes++

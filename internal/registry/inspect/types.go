@@ -6,6 +6,9 @@ package inspect
 import (
 	"encoding/json"
 
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -135,4 +138,22 @@ func Breaking(changes []Change) []Change {
 		}
 	}
 	return out
+}
+
+// Module returns what the interface declares as a parsed module. Types whose form is not known allow any
+// value.
+func (i *Interface) Module() *module.Module {
+	m := &module.Module{Variables: map[string]*module.Variable{}, Outputs: map[string]*module.Output{}}
+	for _, in := range i.Inputs {
+		kind, err := ctyjson.UnmarshalType(in.Cty)
+		if err != nil {
+			kind = cty.DynamicPseudoType
+		}
+		m.Variables[in.Name] = &module.Variable{Name: in.Name, Description: in.Description, Type: kind, Written: in.Type, HasDefault: in.Optional,
+			Default: in.Default, Sensitive: in.Sensitive, Ephemeral: in.Ephemeral, Nullable: in.Nullable, Pos: in.Pos}
+	}
+	for _, out := range i.Outputs {
+		m.Outputs[out.Name] = &module.Output{Name: out.Name, Description: out.Description, Sensitive: out.Sensitive, Ephemeral: out.Ephemeral, Pos: out.Pos}
+	}
+	return m
 }

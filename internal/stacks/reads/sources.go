@@ -118,6 +118,9 @@ func (p *Program) Revision() string { return p.artifact.Revision }
 // Template reports whether a template makes the program.
 func (p *Program) Template() bool { return p.template != nil }
 
+// Root returns what the root module declares, and what is wrong with it.
+func (p *Program) Root() (*module.Module, diagnostic.List) { return p.module, p.diags }
+
 // Variable returns a variable of the root module. known is false if the program cannot tell its
 // variables before its inputs are known, because it is a template.
 func (p *Program) Variable(name string) (v *module.Variable, known bool) {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/applications/definition"
 	"github.com/yuba-dev/yuba/internal/applications/schema"
 	"github.com/yuba-dev/yuba/internal/web/applications/form"
 	"github.com/yuba-dev/yuba/internal/web/site"
@@ -94,7 +95,7 @@ func (k known) sheet(r *site.Request, values url.Values, problems map[string]str
 	a := k.Spec.Application
 	v := &sheet{Kind: a.Kind, Describes: boardOf(k.ApplicationDefinition).Description, Namespace: values.Get("namespace"), Name: values.Get("name"),
 		UID: values.Get("uid"), Generation: values.Get("generation"), Controls: form.Controls(k.fields, values, problems), Approval: approvalOf(k.ApplicationDefinition),
-		TryAt: site.Path("applications", a.Plural, "try"), Longest: appv1.MaxName - len(k.Prefix())}
+		TryAt: site.Path("applications", a.Plural, "try"), Longest: appv1.MaxName - overhead(k.ApplicationDefinition)}
 	v.Changes = v.UID != ""
 	right := mayCreate(k.ApplicationDefinition, v.Namespace)
 	v.Save = site.Button{Label: "Create", Address: site.Path("applications", a.Plural, "create")}
@@ -105,6 +106,15 @@ func (k known) sheet(r *site.Request, values url.Values, problems map[string]str
 		v.Save = r.Allow(v.Save, right)
 	}
 	return v
+}
+
+// overhead is how many characters the names of objects have besides the instance's name. A composition has
+// ids behind it, too.
+func overhead(d *appv1.ApplicationDefinition) int {
+	if parsed, _ := definition.Parse(d); parsed != nil {
+		return parsed.Overhead()
+	}
+	return len(d.Prefix()) // its kind is served as it was before
 }
 
 func (k known) page(v *sheet) *site.Page {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -66,10 +67,12 @@ func addressOf(d *appv1.ApplicationDefinition, namespace, name string, more ...s
 // detail is the data of an instance's page.
 type detail struct {
 	row
-	Phase    string
-	Status   appv1.InstanceStatus
-	Outputs  []output
-	Backend  site.Link
+	Phase   string
+	Status  appv1.InstanceStatus
+	Outputs []output
+	Backend site.Link
+	// Parts are the objects of a composition.
+	Parts    []part
 	Spec     string
 	Change   string
 	Editable site.Button
@@ -81,6 +84,15 @@ type detail struct {
 }
 
 type output struct{ Name, Value string }
+
+// part is an object of a composition.
+type part struct {
+	ID    string
+	Link  site.Link
+	State standing.State
+	// Word is the state in the status, Says why it is so.
+	Word, Says string
+}
 
 func (p pages) one(r *site.Request) (*site.Page, error) {
 	d, err := p.definition(r)
@@ -98,13 +110,10 @@ func (p pages) one(r *site.Request) (*site.Page, error) {
 	}
 	topics := p.objects.Topics(r.Context(), watched.ApplicationDefinitions)
 	if ref := v.Status.BackendRef; ref != nil {
-		v.Backend = site.Link{Text: ref.Kind + " " + ref.Name}
-		switch ref.Kind {
-		case "Terraform":
-			v.Backend.Address = site.Path("stacks", o.GetNamespace(), ref.Name)
-		case "HelmRelease":
-			v.Backend.Address = site.Path("sources", "helmrelease", o.GetNamespace(), ref.Name)
-		}
+		v.Backend = site.Link{Text: ref.Kind + " " + ref.Name, Address: pageOf(ref.Kind, o.GetNamespace(), ref.Name)}
+	}
+	if len(v.Status.Resources) > 0 {
+		v.Parts = p.partsOf(r, o, v.Status.Resources)
 	}
 	if v.Spec, err = specText(o); err != nil {
 		return nil, err
@@ -126,6 +135,53 @@ func (p pages) one(r *site.Request) (*site.Page, error) {
 		Commands: []string{shell.Line("yuba", "app", "why", kind, name, "-n", namespace), shell.Line("yuba", "app", "plan", kind, name, "-n", namespace),
 			shell.Line("yuba", "kubectl", "get", kind, name, "-n", namespace, "-o", "yaml")},
 		Parts: []site.Part{{ID: "instance", View: "applications-one", Data: v}}, Topics: topics}, nil
+}
+
+// pageOf is the page of an object behind an instance; empty if it has none.
+func pageOf(kind, namespace, name string) string {
+	switch kind {
+	case "Terraform":
+		return site.Path("stacks", namespace, name)
+	case "HelmRelease":
+		return site.Path("sources", "helmrelease", namespace, name)
+	}
+	return ""
+}
+
+// partsOf are the objects of a composition, each with its page. Instances of other kinds are found by the
+// definitions that the person may see.
+func (p pages) partsOf(r *site.Request, o *unstructured.Unstructured, resources []appv1.InstanceResource) (parts []part) {
+	plurals := map[string]string{}
+	if found, err := watched.List(r, p.objects, watched.ApplicationDefinitions); err == nil { // without the right, there are no links
+		for _, d := range found.Items {
+			plurals[d.Spec.Application.Kind] = d.Spec.Application.Plural
+		}
+	}
+	for _, one := range resources {
+		link := site.Link{Text: one.Kind + " " + one.Name, Address: pageOf(one.Kind, o.GetNamespace(), one.Name)}
+		if plural, known := plurals[one.Kind]; known && strings.HasPrefix(one.APIVersion, appv1.InstanceVersion.Group+"/") {
+			link.Address = site.Path("applications", plural, o.GetNamespace(), one.Name)
+		}
+		parts = append(parts, part{ID: one.ID, Link: link, State: partState(one.State), Word: one.State, Says: one.Message})
+	}
+	return parts
+}
+
+// partState is the colour of a state.
+func partState(word string) standing.State {
+	switch word {
+	case appv1.PhaseReady:
+		return standing.Ready
+	case appv1.PhaseFailed:
+		return standing.Failed
+	case appv1.PhaseAwaitingApproval:
+		return standing.Pending
+	case appv1.PhaseDeleting:
+		return standing.Deleting
+	case appv1.StateWaiting:
+		return standing.Waiting
+	}
+	return standing.Running
 }
 
 // approveButton approves exactly this plan. Users of the kind need no right to stacks.

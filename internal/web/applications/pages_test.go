@@ -78,14 +78,19 @@ func newShop(t *testing.T) *shop {
 	return s
 }
 
-// serve makes the definition and its kind, as the controller does.
+// serve makes a definition and its kind.
 func (s *shop) serve() {
 	s.t.Helper()
-	d := &appv1.ApplicationDefinition{ObjectMeta: metav1.ObjectMeta{Name: "bucket"}, Spec: appv1.ApplicationDefinitionSpec{
+	s.offer(&appv1.ApplicationDefinition{ObjectMeta: metav1.ObjectMeta{Name: "bucket"}, Spec: appv1.ApplicationDefinitionSpec{
 		Application: appv1.Application{Kind: "Bucket", Plural: "buckets", Singular: "bucket", OpenAPISchema: bucketSchema},
 		Backend: &appv1.Backend{Type: appv1.BackendTerraform, Terraform: &appv1.TerraformBackend{Prefix: "bucket-", ApprovePlan: appv1.ApproveManual,
 			Inline: map[string]string{"main.tf": "variable \"bucket_name\" {}\nvariable \"class\" {}\nvariable \"versions\" { default = 0 }\nvariable \"rules\" { default = [] }\n"}}},
-		Dashboard: &appv1.Dashboard{Plural: "Buckets", Category: "Storage", Description: "A place for files <b>and</b> more"}}}
+		Dashboard: &appv1.Dashboard{Plural: "Buckets", Category: "Storage", Description: "A place for files <b>and</b> more"}}})
+}
+
+// offer makes a definition and its kind, as the controller does.
+func (s *shop) offer(d *appv1.ApplicationDefinition) {
+	s.t.Helper()
 	parsed, list := definition.Parse(d)
 	if err := list.Err(); err != nil {
 		s.t.Fatal(err)

@@ -96,9 +96,9 @@ const rewatch = 5 * time.Second
 func (s *Subscription) own(ctx context.Context, begin func(context.Context) (watch.Interface, error)) {
 	for ctx.Err() == nil {
 		if w, err := begin(ctx); err == nil {
-			s.tell()
+			s.heard()
 			for range w.ResultChan() {
-				s.tell()
+				s.heard()
 			}
 			w.Stop()
 		}
@@ -107,6 +107,12 @@ func (s *Subscription) own(ctx context.Context, begin func(context.Context) (wat
 		case <-time.After(rewatch):
 		}
 	}
+}
+
+// heard counts a change, so that nothing made before it is shown again, and wakes the subscriber.
+func (s *Subscription) heard() {
+	s.hub.changes.Add(1)
+	s.tell()
 }
 
 // tell wakes the subscriber, without waiting: one that has not looked yet will see this, too.

@@ -51,8 +51,22 @@ type Facts struct {
 	// Namespaces are those to move.
 	Namespaces []Namespace
 	Objects    []Object
+	// Definitions declare the application kinds of objects to move.
+	Definitions []Definition
 	// Breakers are the open circuit breakers of the source.
 	Breakers []Breaker
+}
+
+// Definition declares an application kind.
+type Definition struct {
+	// Name and Kind are those of the source's definition and of what it declares.
+	Name, Kind string
+	// Exists: the target has a definition of that name; Same: it means the same.
+	Exists, Same bool
+	// Rival is the definition with which the target serves the kind, if that has another name.
+	Rival string
+	// Served is false if the target does not serve the kind of definitions.
+	Served bool
 }
 
 // Breaker is an open CircuitBreaker.

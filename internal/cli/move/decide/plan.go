@@ -118,6 +118,9 @@ func Decide(f Facts) Plan {
 		}
 		p.Items = append(p.Items, itemOf(f, o, step))
 	}
+	for _, d := range f.Definitions {
+		p.Items = append(p.Items, definitionItem(f, d))
+	}
 	p.Problems = append(p.Problems, tooMany(f, p)...)
 	p.Problems = append(p.Problems, brokenCircuits(f, p)...)
 	p.Step = stepOfAll(p)

@@ -24,8 +24,13 @@ type Kind struct {
 	Status bool
 }
 
-// String is the kind in messages.
-func (k Kind) String() string { return k.GK.Kind }
+// String is the kind in messages and records. Application kinds may be called like others, such as Bucket.
+func (k Kind) String() string {
+	if k.Application() {
+		return k.GK.String()
+	}
+	return k.GK.Kind
+}
 
 // OnlyMarked reports whether nothing but the mark stops the controller of an object.
 func (k Kind) OnlyMarked() bool { return k.Active && k.Hold == nil }
@@ -50,6 +55,7 @@ var (
 	Stacks         = Kind{GK: gk("infra.contrib.fluxcd.io", "Terraform"), Plural: "terraforms", Active: true, Status: true, Hold: suspended, Freeze: map[string]any{"suspend": true, "destroyResourcesOnDeletion": false}}
 	Kustomizations = Kind{GK: gk("kustomize.toolkit.fluxcd.io", "Kustomization"), Plural: "kustomizations", Active: true, Status: true, Hold: suspended,
 		Freeze: map[string]any{"suspend": true, "prune": false, deletionPolicy: "Orphan"}}
+	HelmReleases      = Kind{GK: gk("helm.toolkit.fluxcd.io", "HelmRelease"), Plural: "helmreleases", Active: true, Status: true, Hold: suspended}
 	Secrets           = Kind{GK: gk("", "Secret"), Plural: "secrets"}
 	ConfigMaps        = Kind{GK: gk("", "ConfigMap"), Plural: "configmaps"}
 	ServiceAccounts   = Kind{GK: gk("", "ServiceAccount"), Plural: "serviceaccounts"}
@@ -74,7 +80,7 @@ var Kinds = []Kind{
 	{GK: gk(groupNotify, "Alert"), Plural: "alerts"},
 	{GK: gk(groupNotify, "Receiver"), Plural: "receivers"},
 	Kustomizations,
-	{GK: gk("helm.toolkit.fluxcd.io", "HelmRelease"), Plural: "helmreleases", Active: true, Status: true, Hold: suspended},
+	HelmReleases,
 	{GK: gk(groupTenants, "TenantRegistry"), Plural: "tenantregistries", Active: true, Status: true},
 	{GK: gk(groupTenants, "TenantTemplate"), Plural: "tenanttemplates", Active: true, Status: true},
 	Tenants,

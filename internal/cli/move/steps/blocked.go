@@ -110,7 +110,7 @@ func (m *Mover) unstoppable(p *pair) string {
 	}
 	for _, s := range []*Side{m.From, m.To} {
 		if s.files == nil && !s.KnowsMoves {
-			return s.Name + " does not announce that its server knows moves, and nothing else stops the controllers of tenants. Run a current Yuba there, with access to its server"
+			return s.Name + " does not announce that its server knows moves, and nothing else stops the controllers of tenants and applications. Run a current Yuba there, with access to its server"
 		}
 	}
 	return ""
@@ -150,8 +150,8 @@ const probe = "yuba-move-probe"
 // version's, or tofu-controller's, and its API would drop them. It lets that API create the object
 // without storing it.
 func (m *Mover) drops(ctx context.Context, p *pair) (string, error) {
-	if !p.kind.Custom() {
-		return "", nil
+	if !p.kind.Custom() || !slices.Contains(m.To.served[p.kind.GK], p.version) {
+		return "", nil // a kind that the move brings is the same
 	}
 	wanted, _ := shape.Wanted(p.kind, p.source, shape.Target{APIVersion: apiVersion(p.kind, p.version), UIDs: shape.UIDs{}})
 	wanted.SetNamespace(metav1.NamespaceDefault)

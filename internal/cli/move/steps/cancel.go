@@ -89,7 +89,7 @@ func (m *Mover) cancelIn(ctx context.Context, namespace, move string) (int, erro
 // eachActive calls do for the active objects of a namespace, and counts those that it changed.
 func (m *Mover) eachActive(ctx context.Context, side *Side, namespace string, do func(context.Context, shape.Kind, string, *unstructured.Unstructured) (bool, error)) (int, error) {
 	n := 0
-	for _, k := range shape.Kinds {
+	for _, k := range m.From.kinds() {
 		v := version(k, m.From, m.To)
 		if !k.Active || v == "" {
 			continue
@@ -159,7 +159,7 @@ func (m *Mover) forgetIn(ctx context.Context, namespace string) error {
 // homes themselves.
 func (s *Side) Namespaces(ctx context.Context) ([]string, error) {
 	found := map[string]bool{}
-	for _, k := range shape.Kinds {
+	for _, k := range s.kinds() {
 		if len(s.served[k.GK]) == 0 || k.GK.Group == "" || k.GK.Group == "rbac.authorization.k8s.io" {
 			continue
 		}

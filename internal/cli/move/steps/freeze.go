@@ -19,18 +19,25 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/move/decide"
 	"github.com/yuba-dev/yuba/internal/cli/move/shape"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 )
 
 // freezing is the order in which kinds are suspended: first those that write others. Each group is
 // suspended when the one before has ended its work.
-var freezing = [][]string{{"Kustomization"}, {"TenantRegistry", "TenantTemplate", "Tenant"}, {"Terraform"}}
+func (m *Mover) freezing() [][]string {
+	var applications []string
+	for _, k := range m.From.applications {
+		applications = append(applications, k.String())
+	}
+	return [][]string{{"Kustomization"}, {"TenantRegistry", "TenantTemplate", "Tenant"}, applications, {"HelmRelease", "Terraform"}}
+}
 
 // freeze suspends and marks the active objects at the source, and waits until none works any more.
 func (m *Mover) freeze(ctx context.Context, g *gathered) error {
 	if err := m.each(g, ctx, m.recordFreezing); err != nil {
 		return err
 	}
-	for _, group := range freezing {
+	for _, group := range m.freezing() {
 		for _, s := range g.spaces {
 			if err := m.freezeSpace(ctx, s, group); err != nil {
 				return err
@@ -208,6 +215,13 @@ func (m *Mover) busy(ctx context.Context, g *gathered, kinds []string, waited ti
 
 // works says what works on an object; empty for nothing.
 func (m *Mover) works(ctx context.Context, p *pair, queued string, waited time.Duration) (string, error) {
+	if p.kind.Application() {
+		// The controller has seen the mark when it says so; a pass that began before has ended then.
+		if waited < passPatience && ofCondition(p.source, "Ready", "reason") != moving.Reason {
+			return "reconciling", nil
+		}
+		return "", nil
+	}
 	if p.kind.GK != shape.Stacks.GK {
 		// A suspended Kustomization of Flux may never report the end of its last pass.
 		if waited < passPatience && condition(p.source, "Reconciling") == "True" {

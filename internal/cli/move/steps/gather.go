@@ -4,6 +4,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -56,11 +57,17 @@ type gathered struct {
 	left []Left
 	// managers are Kustomizations of other namespaces, by NAMESPACE/NAME; nil for missing ones.
 	managers map[string]*unstructured.Unstructured
+	// offers are the definitions of application kinds.
+	offers *offers
 }
 
 // gather reads both homes.
 func (m *Mover) gather(ctx context.Context) (*gathered, error) {
 	g := &gathered{uids: shape.UIDs{}, managers: map[string]*unstructured.Unstructured{}, facts: decide.Facts{From: m.From.Home, To: m.To.Home}}
+	var err error
+	if g.offers, err = m.gatherOffers(ctx); err != nil {
+		return nil, err
+	}
 	for _, name := range m.Namespaces {
 		if err := m.gatherSpace(ctx, g, name); err != nil {
 			return nil, err
@@ -71,6 +78,7 @@ func (m *Mover) gather(ctx context.Context) (*gathered, error) {
 			g.facts.Objects = append(g.facts.Objects, m.objectFacts(g, s, p))
 		}
 	}
+	g.facts.Definitions = g.offers.facts()
 	if err := m.gatherBreakers(ctx, g); err != nil {
 		return nil, err
 	}
@@ -109,7 +117,7 @@ func (m *Mover) gatherSpace(ctx context.Context, g *gathered, name string) error
 }
 
 func (m *Mover) gatherPairs(ctx context.Context, g *gathered, s *space) error {
-	for _, k := range shape.Kinds {
+	for _, k := range m.From.kinds() {
 		if len(m.From.served[k.GK]) == 0 {
 			continue
 		}
@@ -132,6 +140,12 @@ func (m *Mover) gatherPairs(ctx context.Context, g *gathered, s *space) error {
 				there[targets[i].GetName()] = &targets[i]
 			}
 		}
+		if k.Application() && len(sources) > 0 {
+			if shared == "" && g.offers.brings(k) {
+				shared = read // the target serves it as soon as it has the definition
+			}
+			g.offers.use(k)
+		}
 		for i := range sources {
 			p := &pair{kind: k, version: shared, source: &sources[i], target: there[sources[i].GetName()]}
 			p.item = decide.Item{Kind: k.String(), Namespace: s.name, Name: p.source.GetName()}
@@ -147,7 +161,7 @@ func (m *Mover) gatherPairs(ctx context.Context, g *gathered, s *space) error {
 // objectFacts are the facts about one object, but for what blocks it.
 func (m *Mover) objectFacts(g *gathered, s *space, p *pair) decide.Object {
 	o := decide.Object{Kind: p.kind.String(), Namespace: s.name, Name: p.source.GetName(), Active: p.kind.Active, Served: p.version != "",
-		Skip: shape.Skip(p.kind, p.source), Deleting: p.source.GetDeletionTimestamp() != nil, Notes: m.notes(g, p)}
+		Skip: cmp.Or(shape.Skip(p.kind, p.source), g.offers.skip(p.kind)), Deleting: p.source.GetDeletionTimestamp() != nil, Notes: m.notes(g, p)}
 	if mark, ok := moving.MovedTo(p.source); ok {
 		o.MovedTo, o.MovedToName = mark.Home, mark.Name
 	}
@@ -205,7 +219,7 @@ func (g *gathered) sourceUIDs() shape.UIDs {
 		g.own = shape.UIDs{}
 		for _, s := range g.spaces {
 			for _, p := range s.pairs {
-				if p.version != "" && shape.Skip(p.kind, p.source) == "" {
+				if p.version != "" && shape.Skip(p.kind, p.source) == "" && g.offers.skip(p.kind) == "" {
 					g.own[string(p.source.GetUID())] = string(p.source.GetUID())
 				}
 			}
@@ -220,7 +234,7 @@ var transient = []string{"events", "leases", "endpoints", "endpointslices", "con
 // leftIn counts the objects of kinds that do not move.
 func (m *Mover) leftIn(ctx context.Context, namespace string) (left []Left) {
 	for _, r := range m.From.resources {
-		moves := slices.ContainsFunc(shape.Kinds, func(k shape.Kind) bool { return k.GK.Group == r.Group && k.Plural == r.Resource })
+		moves := slices.ContainsFunc(m.From.kinds(), func(k shape.Kind) bool { return k.GK.Group == r.Group && k.Plural == r.Resource })
 		if moves || slices.Contains(transient, r.Resource) || strings.HasSuffix(r.Group, "metrics.k8s.io") {
 			continue
 		}

@@ -15,7 +15,13 @@ import (
 )
 
 // resuming is the order in which kinds are resumed: last those that write others.
-var resuming = []string{"Terraform", "Tenant", "TenantTemplate", "TenantRegistry", "Kustomization"}
+func (m *Mover) resuming() (kinds []shape.Kind) {
+	kinds = append([]shape.Kind{shape.Stacks, shape.HelmReleases}, m.From.applications...)
+	for _, kind := range []string{"Tenant", "TenantTemplate", "TenantRegistry", "Kustomization"} {
+		kinds = append(kinds, shape.KindOf(kind))
+	}
+	return kinds
+}
 
 // resumed are the stacks that work at the target, and their statuses before.
 type resumed struct {
@@ -33,8 +39,7 @@ func (m *Mover) resume(ctx context.Context, g *gathered) ([]resumed, error) {
 	}
 	var all []resumed
 	n := 0
-	for _, kind := range resuming {
-		k := shape.KindOf(kind)
+	for _, k := range m.resuming() {
 		v := version(k, m.From, m.To)
 		if v == "" {
 			continue

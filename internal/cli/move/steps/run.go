@@ -128,6 +128,10 @@ func (m *Mover) exclusively(ctx context.Context, check func(*gathered) error,
 	if err != nil {
 		return Summary{}, err
 	}
+	// 0. The target serves the application kinds.
+	if err := m.bringDefinitions(claimed, g); err != nil {
+		return Summary{}, m.explain(err)
+	}
 	// Another process may have moved or canceled since this one has planned.
 	report, g, err = m.plan(claimed)
 	switch {

@@ -42,7 +42,12 @@ type Side struct {
 	// all namespaced resources that can be listed.
 	served    map[schema.GroupKind][]string
 	resources []schema.GroupVersionResource
+	// applications are the application kinds that the API serves.
+	applications []shape.Kind
 }
+
+// kinds are all kinds that move from there, in the order in which they are created.
+func (s *Side) kinds() []shape.Kind { return slices.Concat(shape.Kinds, s.applications) }
 
 // Connect reads what a home is.
 func Connect(ctx context.Context, name string, config *rest.Config) (*Side, error) {
@@ -115,6 +120,9 @@ func (s *Side) learn(groups []*metav1.APIGroup, lists []*metav1.APIResourceList)
 			kind := schema.GroupKind{Group: gv.Group, Kind: r.Kind}
 			if len(s.served[kind]) == 0 {
 				s.resources = append(s.resources, gv.WithResource(r.Name))
+				if shape.IsApplicationGroup(gv.Group) {
+					s.applications = append(s.applications, shape.Application(r.Kind, r.Name))
+				}
 			}
 			s.served[kind] = append(s.served[kind], gv.Version)
 		}
