@@ -56,6 +56,12 @@ func (h *host) putMachine(r *http.Request) (any, error) {
 	if address, err := netip.ParseAddr(m.Address); err != nil || !prefix.Contains(address) || address == prefix.Addr() || address == prefix.Addr().Next() {
 		return nil, fmt.Errorf("%w: the address %q of %s is not one for machines of %s", errInvalid, m.Address, m.Name, n.CIDR)
 	}
+	// What is left of a machine that has ended makes room: its first process cannot start again.
+	if _, alive := h.firstProcess(m.Name); !alive {
+		if err := h.removeMachine(r.Context(), m.Name); err != nil {
+			return nil, err
+		}
+	}
 	all, err := h.machines()
 	if err != nil {
 		return nil, err

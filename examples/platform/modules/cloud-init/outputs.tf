@@ -12,8 +12,4 @@ output "user_data" {
     condition     = alltrue([for text in values(local.user_data) : length(text) <= 16384])
     error_message = "The cloud-config of a machine has more than 16 KiB, which AWS does not take. Use fewer SSH keys, labels or names."
   }
-  precondition {
-    condition     = var.call_home == null || var.call_home_token != "" || true
-    error_message = "unused"
-  }
 }
