@@ -50,16 +50,17 @@ locals {
       "node-monitor-period=${var.kubernetes.node_monitor_period}s",
       "node-monitor-grace-period=${var.kubernetes.node_monitor_grace_period}s",
     ]
-    }, var.kubernetes.cni == "external" ? {
-    "flannel-backend"        = "none"
-    "disable-network-policy" = true
-  } : {})
+    }, { for k, v in {
+      "flannel-backend"        = "none"
+      "disable-network-policy" = true
+  } : k => v if var.kubernetes.cni == "external" })
 
   config = { for n in local.nodes : n.name => merge(
     local.common,
     { "node-name" = n.name, "node-ip" = n.private_address },
-    n.role == "server" ? local.server : {},
-    n.first ? { "cluster-init" = true } : { server = local.join },
+    { for k, v in local.server : k => v if n.role == "server" },
+    { for k, v in { "cluster-init" = true } : k => v if n.first },
+    { for k, v in { server = local.join } : k => v if !n.first },
   ) }
 
   release = var.kubernetes.binary_url == null ? "https://github.com/k3s-io/k3s/releases/download/${replace(var.kubernetes.version, "+", "%2B")}" : var.kubernetes.binary_url
@@ -119,5 +120,5 @@ locals {
       [["/usr/local/lib/yuba/install-k3s"], ["systemctl", "daemon-reload"], ["systemctl", "enable", "--now", "--no-block", "k3s"]],
       n.first && var.call_home != null ? [["/usr/local/lib/yuba/call-home"]] : [],
     )
-  }, length(var.ssh_authorized_keys) > 0 ? { ssh_authorized_keys = var.ssh_authorized_keys } : {}))}" }
+  }, { for k, v in { ssh_authorized_keys = var.ssh_authorized_keys } : k => v if length(v) > 0 }))}" }
 }

@@ -29,6 +29,15 @@ resource "oci_core_route_table" "this" {
   }
 }
 
+# The default security list of a network opens SSH to everybody, so the subnet has another one. Ports are opened by the
+# security group below.
+resource "oci_core_security_list" "closed" {
+  compartment_id = var.compartment_id
+  vcn_id         = oci_core_vcn.this.id
+  display_name   = "${local.name}-closed"
+  freeform_tags  = var.labels
+}
+
 # A regional subnet: it spans the availability domains.
 resource "oci_core_subnet" "this" {
   compartment_id = var.compartment_id
@@ -37,6 +46,8 @@ resource "oci_core_subnet" "this" {
   cidr_block     = var.cidr
   route_table_id = oci_core_route_table.this.id
   freeform_tags  = var.labels
+
+  security_list_ids = [oci_core_security_list.closed.id]
 }
 
 resource "oci_core_network_security_group" "this" {
