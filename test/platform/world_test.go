@@ -5,7 +5,6 @@ package platform_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,12 +12,6 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
-)
-
-var (
-	kubeNode  = flag.String("kube-node", "", "the program kube-node, for the test with real machines")
-	machines  = flag.String("machines", "", "the program local-machines")
-	providers = flag.String("providers", "", "the mirror of the providers yuba-dev/machines and gavinbunney/kubectl")
 )
 
 // modules copies the modules to a directory that tofu may write to.
