@@ -3,8 +3,8 @@ variable "platform" {
   description = "Prefix of all names."
 
   validation {
-    condition     = can(regex("^[a-z]([a-z0-9-]{0,28}[a-z0-9])?$", var.platform))
-    error_message = "platform is a DNS label of at most 30 characters: lower-case letters, digits and hyphens."
+    condition     = can(regex("^[a-z]([a-z0-9-]{0,36}[a-z0-9])?$", var.platform))
+    error_message = "platform is a DNS label of at most 38 characters: lower-case letters, digits and hyphens."
   }
 }
 
