@@ -45,7 +45,7 @@ locals {
       var.kubernetes.tls_sans,
     )))
     "etcd-arg"           = ["quota-backend-bytes=${format("%d", var.kubernetes.etcd_quota_bytes)}"]
-    "kube-apiserver-arg" = ["default-watch-cache-size=${var.kubernetes.watch_cache_size}"]
+    "kube-apiserver-arg" = [for size in [var.kubernetes.watch_cache_size] : "default-watch-cache-size=${size}" if size != null]
     "kube-controller-manager-arg" = [
       "node-monitor-period=${var.kubernetes.node_monitor_period}s",
       "node-monitor-grace-period=${var.kubernetes.node_monitor_grace_period}s",
