@@ -98,7 +98,7 @@ func (h *host) create(ctx context.Context, m machine, prefix netip.Prefix) error
 		return err
 	}
 	programs := filepath.Join(dir, "usr-local", "up", "bin")
-	for name, from := range map[string]string{"k3s": self, "systemctl": self, "pause": self, "local-machines": self, "kube-node": h.kubeNode} {
+	for name, from := range map[string]string{"k3s": self, "systemctl": self, "pause": self, "probe": self, "local-machines": self, "kube-node": h.kubeNode} {
 		if err := linkOrCopy(from, filepath.Join(programs, name)); err != nil {
 			return err
 		}

@@ -28,6 +28,8 @@ func run(name string, args []string) error {
 	case "pause": // what holds the namespaces of a Pod
 		<-ctx.Done()
 		return nil
+	case "probe":
+		return probe(ctx, args)
 	case "systemctl":
 		return systemctl(args)
 	case "k3s":

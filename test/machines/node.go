@@ -18,6 +18,7 @@ const (
 	socket     = "/run/k3s/containerd.sock"
 	domain     = "cluster.local"
 	pauseImage = "localhost/pause:1"
+	probeImage = "localhost/probe:1"
 	kubeconfig = "/etc/rancher/k3s/k3s.yaml"
 )
 
@@ -178,7 +179,7 @@ func (n node) importImages(ctx context.Context) error {
 	if err := retry(ctx, nil, func() error { return command(ctx, "ctr", "--address", socket, "version") }); err != nil {
 		return err
 	}
-	for image, program := range map[string]string{pauseImage: "/usr/local/bin/pause", "localhost/busybox:1": "/bin/busybox"} {
+	for image, program := range map[string]string{pauseImage: "/usr/local/bin/pause", probeImage: "/usr/local/bin/probe"} {
 		// kube-node finds the socket in its directory.
 		if err := command(ctx, "kube-node", "image", filepath.Dir(socket), image, program); err != nil {
 			return err

@@ -113,7 +113,7 @@ spec:
   nodeName: acme-local-agent-1
   terminationGracePeriodSeconds: 0
   containers:
-  - {name: server, image: "localhost/busybox:1", imagePullPolicy: Never, command: [/busybox, sh, -c, "echo hello > /index.html; exec /busybox httpd -f -p 8080 -h /"]}
+  - {name: server, image: "localhost/probe:1", imagePullPolicy: Never, args: [serve, ":8080", hello]}
 ---
 apiVersion: v1
 kind: Service
@@ -127,7 +127,7 @@ spec:
   nodeName: acme-local-agent-2
   terminationGracePeriodSeconds: 0
   containers:
-  - {name: client, image: "localhost/busybox:1", imagePullPolicy: Never, command: [/busybox, sleep, "3600"]}
+  - {name: client, image: "localhost/probe:1", imagePullPolicy: Never, args: [serve, ":8080", other]}
 `
 	file := filepath.Join(t.TempDir(), "pods.yaml")
 	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
@@ -145,7 +145,7 @@ spec:
 	}
 	for _, url := range []string{"http://" + address + ":8080/", "http://server.default.svc.cluster.local/"} {
 		w.eventually(time.Minute, "a Pod reaches "+url, func() error {
-			out, err := w.kubectl(kubeconfig, "exec", "client", "--", "/busybox", "wget", "-q", "-T", "5", "-O", "-", url)
+			out, err := w.kubectl(kubeconfig, "exec", "client", "--", "/probe", "get", url)
 			if err == nil && out != "hello" {
 				err = fmt.Errorf("it answers %q", out)
 			}
