@@ -133,7 +133,7 @@ test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAG
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) -count=1 ./...)
-	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/test/forges$$' -e '/test/web$$'),$(PACKAGES))
+	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/test/forges$$' -e '/test/platform/local$$' -e '/test/web$$'),$(PACKAGES))
 
 # The race detector needs a C compiler. Packages that link Kubernetes take hours with it, so CI only runs the others. It makes
 # code about ten times slower, so tests of time limits and sizes only run in "make test", and so does the one that makes passes
@@ -153,6 +153,12 @@ race: race-light ## Run all tests of packages with the race detector (hours)
 test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreSQL, PowerDNS and Vault (as root on Debian it installs them)
 	@tools/ensure-databases
 	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/...
+
+# The machines are namespaces of the kernel. The test ends them, also when it fails.
+.PHONY: test-platform
+test-platform: tofu providers bin/kube-node bin/local-machines bin/provider-machines ## Make three machines and a Kubernetes of them with the modules of a platform (as root on Debian)
+	@tools/ensure-node
+	$(TEST) -count=1 -timeout 15m $(TESTFLAGS) ./test/platform/local -kube-node '$(CURDIR)/bin/kube-node' -machines '$(CURDIR)/bin/local-machines' -providers '$(CURDIR)/bin/providers'
 
 .PHONY: test-forges
 test-forges: build tofu bin/gitea ## Run the tests of pull requests with a real Gitea
@@ -282,6 +288,16 @@ PROVIDER_AWS = bin/provider-aws/registry.opentofu.org/hashicorp/aws/6.47.1/$(she
 bin/provider-aws: tools/providers/aws/main.go
 	$(GO) run -C tools/providers/aws . -o '$(CURDIR)/$(PROVIDER_AWS)'
 	@touch bin/provider-aws
+
+bin/local-machines: $(wildcard test/machines/*.go)
+	$(BUILD) -o bin/local-machines ./test/machines
+
+# In the mirror of "make providers".
+PROVIDER_MACHINES = bin/providers/registry.opentofu.org/yuba-dev/machines/0.1.0/$(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)
+.PHONY: bin/provider-machines
+bin/provider-machines:
+	@mkdir -p $(PROVIDER_MACHINES)
+	$(BUILD) -C test/machines/provider -ldflags '-s -w' -o '$(CURDIR)/$(PROVIDER_MACHINES)/terraform-provider-machines_v0.1.0' .
 
 # Vault's core and API with the plugins that tests need (4 minutes once).
 bin/vault: test/vault/go.mod $(wildcard test/vault/*.go)

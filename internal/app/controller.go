@@ -71,7 +71,7 @@ func RunController(ctx context.Context, opts ControllerOptions) error {
 	if err := checkAddress("--content-address", opts.ContentAddress, opts.AllowNonLoopback, opts.Log); err != nil {
 		return err
 	}
-	for flag, address := range map[string]string{"--health-address": opts.HealthAddress, "--runner-address": opts.runnerAddress(), "--http-address": opts.HTTPAddress, "--registry-address": opts.Registry.listens()} {
+	for flag, address := range map[string]string{"--health-address": opts.HealthAddress, "--runner-address": opts.runnerAddress(), "--http-address": opts.HTTPAddress, "--registry-address": opts.Registry.listens(), "--call-home-address": opts.CallHome.Address} {
 		if address == "" {
 			continue
 		}
@@ -166,6 +166,16 @@ func (opts *ControllerOptions) control(ctx context.Context, dir datadir.Dir, t t
 		return err
 	}
 	defer func() { err = errors.Join(err, e.stop(ctx, cancel)) }()
+	err = e.serveCallHome(direct, func(names []string) (certificate, error) {
+		c, err := openLeaf(certs.authority, filepath.Join(dir.Keys(), "call-home"), names)
+		if err != nil {
+			return nil, err
+		}
+		return c.get, nil
+	})
+	if err != nil {
+		return err
+	}
 	// Before content is served, which makes links to the page.
 	stopWeb, err := opts.openHTTP(ctx, e, health)
 	if err != nil {
@@ -274,7 +284,7 @@ func (opts *ControllerOptions) startEngine(ctx context.Context, dir datadir.Dir,
 
 // release closes the engine's resources.
 func (e *engine) release(ctx context.Context) error {
-	err := errors.Join(e.stopEndpoint(ctx), e.blobs.Close(), e.registry.close())
+	err := errors.Join(e.stopEndpoint(ctx), e.stopCallHome(), e.blobs.Close(), e.registry.close())
 	e.stopTelemetry(ctx)
 	return err
 }

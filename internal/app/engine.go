@@ -157,6 +157,8 @@ type Common struct {
 	Web WebOptions
 	// Registry configures the registry of modules and providers.
 	Registry RegistryOptions
+	// CallHome is where new nodes of platforms hand over their kubeconfigs.
+	CallHome CallHomeOptions
 	// authority signs the certificates of this server.
 	authority []byte
 	// Connections limits the connections of all listeners; NewBudget returns the maximum.
@@ -202,6 +204,8 @@ type engine struct {
 	// sourceKinds are the watched kinds of sources.
 	sourceKinds []string
 	registry    *registryParts
+	// callHome listens for new nodes; nil if this server does not.
+	callHome *callHome
 	// mirrors has copies of git repositories. gitNews are told when one has changed.
 	mirrors *git.Mirrors
 	gitNews []func(upstream string)

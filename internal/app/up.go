@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/config/crd"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
@@ -63,7 +64,7 @@ func Up(ctx context.Context, opts UpOptions) error {
 	if err := opts.Web.check(); err != nil {
 		return err
 	}
-	for name, address := range map[string]string{"--api-address": opts.APIAddress, "--http-address": opts.HTTPAddress, "--registry-address": opts.Registry.listens()} {
+	for name, address := range map[string]string{"--api-address": opts.APIAddress, "--http-address": opts.HTTPAddress, "--registry-address": opts.Registry.listens(), "--call-home-address": opts.CallHome.Address} {
 		if address == "" {
 			continue
 		}
@@ -211,6 +212,13 @@ func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t
 	if err != nil {
 		return err
 	}
+	direct, err := client.New(h.plane.RESTConfig(), client.Options{Scheme: newScheme()})
+	if err != nil {
+		return fmt.Errorf("create the API's client: %w", err)
+	}
+	if err := h.engine.serveCallHome(direct, func(names []string) (certificate, error) { return h.plane.IssueServerCert("call-home", names) }); err != nil {
+		return err
+	}
 	c := h.engine.content
 	c.ArchiveURL = h.plane.URL()
 	c.Backup = h.plane.Backup
@@ -295,7 +303,7 @@ func (h *life) stop(ctx context.Context, cancel context.CancelFunc) error {
 		errs = append(errs, h.plane.Stop(ctx))
 	}
 	if h.engine != nil {
-		errs = append(errs, h.engine.blobs.Close(), h.engine.registry.close())
+		errs = append(errs, h.engine.stopCallHome(), h.engine.blobs.Close(), h.engine.registry.close())
 	}
 	errs = append(errs, h.web.Close())
 	return errors.Join(errs...)

@@ -46,7 +46,7 @@ func (a attribute) inResource() schema.Attribute {
 	case textSet:
 		return schema.SetAttribute{ElementType: types.StringType, Required: a.required, Optional: a.optional, Sensitive: a.sensitive}
 	case anything:
-		return schema.DynamicAttribute{Required: a.required, Optional: a.optional, Sensitive: a.sensitive}
+		return schema.DynamicAttribute{Required: a.required, Optional: a.optional, Computed: a.computed, Sensitive: a.sensitive}
 	case textMap:
 		return schema.MapAttribute{ElementType: types.StringType, Required: a.required, Optional: a.optional, Sensitive: a.sensitive}
 	default:

@@ -23,8 +23,8 @@ const envTables = "STANDIN_TABLES"
 // writtenTable is a table in that file.
 type writtenTable struct {
 	Source string `json:"source"`
-	// Arguments, and those of kinds, are words by name: the shape (text, flag, textList, textMap, any)
-	// and computed, sensitive or replaces.
+	// Arguments, and those of kinds, are words by name: the shape (text, whole, flag, textList, textSet, textMap, any)
+	// and required, computed, sensitive or replaces.
 	Arguments map[string]string      `json:"arguments"`
 	Kinds     map[string]writtenKind `json:"kinds"`
 	Data      map[string]writtenKind `json:"data"`
@@ -89,7 +89,7 @@ func (w writtenKind) read(top bool) (k kind, err error) {
 	return k, nil
 }
 
-var shapes = map[string]shape{"text": text, "flag": flag, "textList": textList, "textMap": textMap, "any": anything}
+var shapes = map[string]shape{"text": text, "whole": whole, "flag": flag, "textList": textList, "textSet": textSet, "textMap": textMap, "any": anything}
 
 func readAttributes(words map[string]string) (map[string]attribute, error) {
 	out := map[string]attribute{}
@@ -100,6 +100,8 @@ func readAttributes(words map[string]string) (map[string]attribute, error) {
 			switch {
 			case known:
 				a.shape = s
+			case word == "required":
+				a.optional, a.required = false, true
 			case word == "computed":
 				a.optional, a.computed, a.pattern = false, true, "{random}"
 			case word == "sensitive":
@@ -126,15 +128,30 @@ func (s *source) Metadata(_ context.Context, _ datasource.MetadataRequest, r *da
 }
 
 func (s *source) Schema(_ context.Context, _ datasource.SchemaRequest, r *datasource.SchemaResponse) {
-	r.Schema = dataschema.Schema{Attributes: map[string]dataschema.Attribute{}}
+	r.Schema = dataschema.Schema{Attributes: map[string]dataschema.Attribute{}, Blocks: map[string]dataschema.Block{}}
+	for name, b := range s.kind.blocks {
+		inner := map[string]dataschema.Attribute{}
+		for name, a := range b.attributes {
+			if a.shape == textList {
+				inner[name] = dataschema.ListAttribute{ElementType: types.StringType, Required: a.required, Optional: a.optional}
+				continue
+			}
+			inner[name] = dataschema.StringAttribute{Required: a.required, Optional: a.optional}
+		}
+		r.Schema.Blocks[name] = dataschema.ListNestedBlock{NestedObject: dataschema.NestedBlockObject{Attributes: inner}}
+	}
 	for name, a := range s.kind.attributes {
 		switch a.shape {
 		case textList:
 			r.Schema.Attributes[name] = dataschema.ListAttribute{ElementType: types.StringType, Optional: a.optional, Computed: a.computed}
 		case textMap:
 			r.Schema.Attributes[name] = dataschema.MapAttribute{ElementType: types.StringType, Optional: a.optional, Computed: a.computed}
+		case flag:
+			r.Schema.Attributes[name] = dataschema.BoolAttribute{Optional: a.optional, Computed: a.computed}
+		case anything:
+			r.Schema.Attributes[name] = dataschema.DynamicAttribute{Required: a.required, Optional: a.optional, Computed: a.computed}
 		default:
-			r.Schema.Attributes[name] = dataschema.StringAttribute{Optional: a.optional, Computed: a.computed}
+			r.Schema.Attributes[name] = dataschema.StringAttribute{Required: a.required, Optional: a.optional, Computed: a.computed}
 		}
 	}
 }

@@ -168,6 +168,8 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	flags.DurationVar(&o.ProviderStoreUnused, "provider-store-unused", providerstore.DefaultLimits().Unused, "how long the provider store keeps a provider that no stack uses")
 	flags.StringVar(&o.BlobURL, "blob-url", "", "where to store archives, logs, plans and states, such as s3://BUCKET (default in the data directory)")
 	addRegistryFlags(flags, &o.Registry)
+	flags.StringVar(&o.CallHome.Address, "call-home-address", "", "listen address for new nodes of platforms, which hand over their kubeconfigs there (default none)")
+	flags.StringVar(&o.CallHome.URL, "call-home-url", "", "how nodes reach it, such as https://yuba.example.com:7448 (default the address)")
 	addWebFlags(flags, &o.Web)
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "maximum number of concurrent runs (default one for each core)")
 	flags.IntVar(&o.NamespaceConcurrency, "namespace-concurrency", 0, "maximum number of concurrent runs of one namespace (default unlimited)")
@@ -261,6 +263,9 @@ func completeServer(a *session.App, cmd *cobra.Command, o *server.Common) error 
 	o.MaxArchive = size.Value()
 	if err := completeTools(cmd, o); err != nil {
 		return err
+	}
+	if err := o.CallHome.Check(); err != nil {
+		return ui.UsageErrorf(cmd, "%v", err)
 	}
 	if err := completeRegistry(cmd, &o.Registry); err != nil {
 		return err

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Puts the k3s program in place, verified by its checksum. An image may have it already.
+set -eu
+. /etc/yuba/k3s.env
+program=/usr/local/bin/k3s
+if [ -z "$K3S_URL" ]; then
+	[ -x "$program" ] || { echo "install k3s: the image has no $program, and no URL to download it from was given" >&2; exit 1; }
+	exit 0
+fi
+case $(uname -m) in
+x86_64) arch=amd64 suffix='' sum=$K3S_SHA256_AMD64 ;;
+aarch64) arch=arm64 suffix=-arm64 sum=$K3S_SHA256_ARM64 ;;
+*) echo "install k3s: there is no release for $(uname -m)" >&2; exit 1 ;;
+esac
+fetch() {
+	curl --proto '=https' --tlsv1.2 --fail --silent --show-error --location --retry 20 --retry-delay 3 --retry-all-errors --max-time 600 --output "$2" "$1"
+}
+if [ -z "$sum" ]; then
+	# The same check that k3s' own installer does: it finds damage, and trusts the place of the release.
+	fetch "$K3S_URL/sha256sum-$arch.txt" /run/k3s.sums
+	sum=$(awk -v name="k3s$suffix" '$2 == name { print $1 }' /run/k3s.sums)
+fi
+fetch "$K3S_URL/k3s$suffix" "$program.new"
+if ! echo "$sum  $program.new" | sha256sum --check --status; then
+	rm -f "$program.new"
+	echo "install k3s: $K3S_URL/k3s$suffix does not have the SHA-256 $sum" >&2
+	exit 1
+fi
+chmod 0755 "$program.new"
+mv "$program.new" "$program"

@@ -1,0 +1,13 @@
+terraform {
+  required_version = ">= 1.8"
+
+  required_providers {
+    hcloud = {
+      source  = "hetznercloud/hcloud"
+      version = "~> 1.54"
+    }
+  }
+}
+
+# The token is in the environment: HCLOUD_TOKEN.
+provider "hcloud" {}

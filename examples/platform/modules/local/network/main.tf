@@ -1,0 +1,4 @@
+resource "machines_network" "this" {
+  name = "${var.platform}-${var.region}"
+  cidr = var.cidr
+}
