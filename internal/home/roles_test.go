@@ -97,6 +97,8 @@ var inNamespaces = []right{
 	{"yuba.dev/contracts/status", read, "", ""},
 	{"yuba.dev/failoverrecords", read, write, ""},
 	{"yuba.dev/failoverrecords/status", read, "", ""},
+	{"yuba.dev/platforms", read, write, ""},
+	{"yuba.dev/platforms/status", read, "", ""},
 	{"yuba.dev/modulesources", read, write, ""},
 	{"yuba.dev/modulesources/status", read, "", ""},
 	// What binds a stack is not for who edits it.
