@@ -64,7 +64,8 @@ func (w *world) act(d *Decision) {
 	wanted := map[string]bool{}
 	for _, s := range w.Steps {
 		wanted[s.Stack] = true
-		if s.Lacks == "" && !w.sights[s.Stack].Deleting {
+		sight, exists := w.sights[s.Stack]
+		if s.Lacks == "" && !sight.Deleting && (exists || !w.Suspend) {
 			d.Write = append(d.Write, s.Stack)
 		}
 	}

@@ -26,13 +26,6 @@ var rules = []func(*world, *Decision) (reason, message string){
 		}
 		return yubav1.ReasonPlatformDomainTaken, w.Holder + " has the same DNS name. Change that one, or choose another name"
 	},
-	// Before a person has resumed it, nothing else can be done.
-	func(w *world, _ *Decision) (string, string) {
-		if !w.Suspend {
-			return "", ""
-		}
-		return yubav1.ReasonPlatformSuspended, "spec.suspend is true: nothing is made or removed"
-	},
 	// A stack of somebody else is not touched.
 	func(w *world, _ *Decision) (string, string) {
 		for _, s := range w.Steps {
@@ -41,6 +34,13 @@ var rules = []func(*world, *Decision) (reason, message string){
 			}
 		}
 		return "", ""
+	},
+	// Before a person has resumed it, nothing else can be done.
+	func(w *world, _ *Decision) (string, string) {
+		if !w.Suspend {
+			return "", ""
+		}
+		return yubav1.ReasonPlatformSuspended, "spec.suspend is true: nothing is made or removed"
 	},
 	// Everything that the blueprint needs must be there before anything is made.
 	func(w *world, _ *Decision) (string, string) {
