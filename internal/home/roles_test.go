@@ -34,6 +34,10 @@ var inNamespaces = []right{
 
 	// What stacks did: secrets are masked in it.
 	{"content.yuba.dev/terraforms/log", "get", "", ""},
+	{"content.yuba.dev/platforms/logs", "get", "", ""},
+	{"content.yuba.dev/platforms/events", "get", "", ""},
+	{"content.yuba.dev/deployments/logs", "get", "", ""},
+	{"content.yuba.dev/deployments/events", "get", "", ""},
 	{"content.yuba.dev/terraforms/plan", "get", "", ""},
 	{"content.yuba.dev/terraforms/runs", "get", "", ""},
 	{"content.yuba.dev/terraforms/why", "get", "", ""},

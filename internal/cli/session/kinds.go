@@ -167,6 +167,7 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 	}
 	core := corev1.SchemeGroupVersion
 	mapper.AddSpecific(core.WithKind("Namespace"), core.WithResource("namespaces"), core.WithResource("namespaces"), meta.RESTScopeRoot)
+	mapper.AddSpecific(core.WithKind("Secret"), core.WithResource("secrets"), core.WithResource("secrets"), meta.RESTScopeNamespace)
 	mapper.AddSpecific(core.WithKind("Event"), core.WithResource("events"), core.WithResource("events"), meta.RESTScopeNamespace)
 }
 
