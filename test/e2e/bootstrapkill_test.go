@@ -41,7 +41,7 @@ func TestKilledBootstrapsGoOn(t *testing.T) {
 	var slowest time.Duration
 	kills := 0
 	for kills < killedTimes {
-		shown, ended := p.killed(random.N(time.Second))
+		shown, ended := p.killed(time.Duration(random.Int64N(int64(time.Second))))
 		if ended {
 			t.Logf("the platform was ready after %d kills", kills)
 			break

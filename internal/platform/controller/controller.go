@@ -139,8 +139,8 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 	}
 	done, err := r.pass(ctx, &p)
-	if ctx.Err() != nil {
-		return ctrl.Result{}, ctx.Err()
+	if ctx.Err() != nil { // the server ends
+		return ctrl.Result{}, nil
 	}
 	if err != nil {
 		return reconciling.Again(err)
@@ -151,6 +151,9 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	p.Status.ObservedGeneration = p.Generation
 	p.Status.LastHandledReconcileAt = p.Annotations[infrav1.AnnotationReconcile]
 	if err := reconciling.PatchStatus(ctx, r.Client, before, &p); err != nil {
+		if ctx.Err() != nil { // the server ends
+			return ctrl.Result{}, nil
+		}
 		return reconciling.Again(err)
 	}
 	for _, n := range newsOf(before, &p) {

@@ -111,8 +111,7 @@ func (r *Reconciler) holder(ctx context.Context, p *yubav1.Platform) (string, er
 		if o.UID == p.UID {
 			continue
 		}
-		older := o.CreationTimestamp.Compare(p.CreationTimestamp.Time)
-		if older < 0 || older == 0 && o.UID < p.UID {
+		if precedes(o, p) {
 			if o.Namespace != p.Namespace {
 				return "A platform of another namespace", nil // whose names are not for everybody
 			}
@@ -120,6 +119,21 @@ func (r *Reconciler) holder(ctx context.Context, p *yubav1.Platform) (string, er
 		}
 	}
 	return "", nil
+}
+
+// precedes reports whether a platform has a DNS name before another one: it is older, or, in the same second, has
+// begun already.
+func precedes(a, b *yubav1.Platform) bool {
+	began := func(p *yubav1.Platform) bool {
+		return len(p.Status.Phases) > 0 && conditions.Of(p, infrav1.ConditionReady).Reason != yubav1.ReasonPlatformDomainTaken
+	}
+	if order := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); order != 0 {
+		return order < 0
+	}
+	if began(a) != began(b) {
+		return began(a)
+	}
+	return a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
 }
 
 // namedSecrets are the Secrets that a blueprint names.
