@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -190,6 +191,9 @@ func sightOf(t *infrav1.Terraform) decide.Sight {
 		Stalled: conditions.Of(t, infrav1.ConditionStalled).Status == metav1.ConditionTrue,
 		Pending: t.Status.Plan.Pending, Changes: t.Status.Plan.Summary, Failures: t.Status.ReconciliationFailures,
 	}
+	// The node hands over its kubeconfig some minutes after the machine exists. The stack is woken by the Secret.
+	kubeconfig := plan.SecretName(t.Labels[yubav1.LabelPlatform], s.Region, plan.KubeconfigSecret)
+	s.Waits = s.Waits || ready.Reason == infrav1.ReasonVarsGenerationFailed && strings.Contains(ready.Message, kubeconfig)
 	if t.Status.LastRun != nil {
 		s.Run = t.Status.LastRun.ID
 	}
