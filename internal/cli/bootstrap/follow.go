@@ -44,6 +44,8 @@ type follower struct {
 	last  yubav1.Platform
 	// approved are the plans that were approved; the status may still name them.
 	approved map[string]bool
+	// earlier are the failures of each phase before this command.
+	earlier map[string]int64
 }
 
 // follow shows a platform until it is ready, or decommissioned if that is wanted.
@@ -87,6 +89,7 @@ func (f *follower) run(ctx context.Context) error {
 				return false
 			}
 			f.view.show(&p)
+			f.count()
 			return f.over() || f.pending() != nil && (f.flags.yes || f.Interactive() && !f.view.machine)
 		})
 		switch {
@@ -117,10 +120,23 @@ func (f *follower) over() bool {
 	return f.hopeless() != nil
 }
 
-// hopeless is a phase that failed too often.
+// count remembers the failures that this command did not see. A success ends them.
+func (f *follower) count() {
+	first := f.earlier == nil
+	if first {
+		f.earlier = map[string]int64{}
+	}
+	for _, p := range f.last.Status.Phases {
+		if first || p.Failures < f.earlier[p.Name] {
+			f.earlier[p.Name] = p.Failures
+		}
+	}
+}
+
+// hopeless is a phase that failed too often since the command began.
 func (f *follower) hopeless() *yubav1.PlatformPhaseStatus {
 	for i, p := range f.last.Status.Phases {
-		if p.State == yubav1.PhaseFailed && f.flags.attempts > 0 && p.Failures >= f.flags.attempts {
+		if p.State == yubav1.PhaseFailed && f.flags.attempts > 0 && p.Failures-f.earlier[p.Name] >= f.flags.attempts {
 			return &f.last.Status.Phases[i]
 		}
 	}
