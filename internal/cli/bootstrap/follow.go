@@ -44,6 +44,9 @@ type follower struct {
 	last  yubav1.Platform
 	// approved are the plans that were approved; the status may still name them.
 	approved map[string]bool
+	// request is the reconcile request of this command; asked is true once the server has handled it.
+	request string
+	asked   bool
 	// earlier are the failures of each phase before this command.
 	earlier map[string]int64
 }
@@ -62,7 +65,12 @@ func (g *group) follow(ctx context.Context, s *session.Session, r *running, key 
 			}
 		}()
 	}
-	err := f.run(ctx)
+	// What the status says was perhaps true before this command: before the server started, or before a Secret existed.
+	f.request = verbs.NewRequest(now())
+	_, err := s.PatchObject(ctx, "follow", session.Platforms, key, session.Change{}.Annotate(map[string]any{infrav1.AnnotationReconcile: f.request}))
+	if err == nil {
+		err = f.run(ctx)
+	}
 	f.view.end(&f.last)
 	if cause := context.Cause(ctx); errors.Is(err, context.Canceled) && cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
@@ -85,9 +93,10 @@ func (f *follower) run(ctx context.Context) error {
 				return false
 			}
 			f.last = p
-			if p.Status.ObservedGeneration < p.Generation {
+			if p.Status.ObservedGeneration < p.Generation || !f.asked && p.Status.LastHandledReconcileAt != f.request {
 				return false
 			}
+			f.asked = true // somebody else may ask, too
 			f.view.show(&p)
 			f.count()
 			return f.over() || f.pending() != nil && (f.flags.yes || f.Interactive() && !f.view.machine)

@@ -166,7 +166,11 @@ func (r *Reconciler) missing(ctx context.Context, p *yubav1.Platform) (missing [
 	for _, name := range namedSecrets(&p.Spec) {
 		m := &metav1.PartialObjectMetadata{}
 		m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-		err := r.Client.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, m)
+		key := client.ObjectKey{Namespace: p.Namespace, Name: name}
+		err := r.Client.Get(ctx, key, m)
+		if apierrors.IsNotFound(err) { // the cache may be behind
+			err = r.Direct.Get(ctx, key, m)
+		}
 		if apierrors.IsNotFound(err) {
 			missing = append(missing, name)
 		} else if err != nil {
