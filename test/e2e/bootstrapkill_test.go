@@ -132,7 +132,7 @@ func TestASecondBootstrapSaysWhoRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	waiting := false
-	for lines := bufio.NewScanner(out); lines.Scan() && !waiting; {
+	for lines := bufio.NewScanner(out); !waiting && lines.Scan(); {
 		waiting = strings.Contains(lines.Text(), `"AwaitingApproval"`)
 	}
 	if !waiting {
