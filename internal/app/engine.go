@@ -353,6 +353,9 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	if err := e.addDNS(ctx, direct); err != nil {
 		return err
 	}
+	if err := e.addPlatforms(ctx, direct); err != nil {
+		return err
+	}
 	if err := e.addCircuits(ctx, direct, r); err != nil {
 		return err
 	}

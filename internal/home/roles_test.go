@@ -34,6 +34,10 @@ var inNamespaces = []right{
 
 	// What stacks did: secrets are masked in it.
 	{"content.yuba.dev/terraforms/log", "get", "", ""},
+	{"content.yuba.dev/platforms/logs", "get", "", ""},
+	{"content.yuba.dev/platforms/events", "get", "", ""},
+	{"content.yuba.dev/deployments/logs", "get", "", ""},
+	{"content.yuba.dev/deployments/events", "get", "", ""},
 	{"content.yuba.dev/terraforms/plan", "get", "", ""},
 	{"content.yuba.dev/terraforms/runs", "get", "", ""},
 	{"content.yuba.dev/terraforms/why", "get", "", ""},
@@ -97,6 +101,8 @@ var inNamespaces = []right{
 	{"yuba.dev/contracts/status", read, "", ""},
 	{"yuba.dev/failoverrecords", read, write, ""},
 	{"yuba.dev/failoverrecords/status", read, "", ""},
+	{"yuba.dev/platforms", read, write, ""},
+	{"yuba.dev/platforms/status", read, "", ""},
 	{"yuba.dev/modulesources", read, write, ""},
 	{"yuba.dev/modulesources/status", read, "", ""},
 	// What binds a stack is not for who edits it.

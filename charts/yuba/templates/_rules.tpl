@@ -76,6 +76,13 @@
 - apiGroups: [yuba.dev]
   resources: [failoverrecords/status]
   verbs: [get, update, patch]
+# Platforms. Their stacks and the tokens of their machines are below.
+- apiGroups: [yuba.dev]
+  resources: [platforms]
+  verbs: [get, list, watch, update, patch]
+- apiGroups: [yuba.dev]
+  resources: [platforms/status]
+  verbs: [get, update, patch]
 # What policies of a namespace ask for.
 - apiGroups: [yuba.dev]
   resources: [policies]

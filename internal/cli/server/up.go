@@ -47,6 +47,18 @@ the part and says how to recover.`,
 		Example: "  yuba up\n  yuba up --data-dir /var/lib/yuba --log-format json\n  yuba up --api-address 0.0.0.0:7443 --allow-non-loopback",
 		Args:    ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
+	complete := addUpFlags(cmd, &o)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := complete(a, cmd); err != nil {
+			return err
+		}
+		return server.Up(cmd.Context(), o)
+	}
+	return cmd
+}
+
+// addUpFlags adds the flags of "yuba up", and returns what checks them and sets the other options.
+func addUpFlags(cmd *cobra.Command, o *server.UpOptions) (complete func(*session.App, *cobra.Command) error) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.APIAddress, "api-address", "127.0.0.1:7443", "listen address of the API")
 	flags.StringSliceVar(&o.APIHosts, "api-hosts", nil, "a name or address by which other machines reach the API, for its certificate, such as yuba.example.com; can be repeated")
@@ -64,7 +76,7 @@ the part and says how to recover.`,
 	flags.StringSlice("accept-loss", nil, "a lost part of the data directory to start without: objects, last-changes, blobs or credentials (default none); can be repeated")
 	ui.Complete(cmd, "accept-loss", lossNames()...)
 	addServerFlags(cmd, &o.Common)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+	return func(a *session.App, cmd *cobra.Command) (err error) {
 		if err := completeServer(a, cmd, &o.Common); err != nil {
 			return err
 		}
@@ -88,9 +100,8 @@ the part and says how to recover.`,
 				return err
 			}
 		}
-		return server.Up(cmd.Context(), o)
+		return nil
 	}
-	return cmd
 }
 
 // checkHosts checks --api-hosts. A certificate has neither URLs nor ports.

@@ -110,6 +110,9 @@ var (
 	// FailoverRecords have their own commands, too.
 	FailoverRecords = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.FailoverRecordKind), Plural: "failoverrecords", Word: "failoverrecord",
 		Also: []string{"failoverrecord"}, Suspends: true, Reports: true}
+	// Platforms have their own commands, too.
+	Platforms = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.PlatformKind), Plural: "platforms", Word: "platform",
+		Also: []string{"platform"}, Suspends: true, Reports: true}
 	// ApplicationDefinitions have their own commands, too.
 	ApplicationDefinitions = Kind{GVK: appv1.GroupVersion.WithKind(appv1.ApplicationDefinitionKind), Plural: "applicationdefinitions", Word: "definition",
 		Also: []string{"applicationdefinition", "appdef"}, Reports: true, ClusterWide: true}
@@ -155,7 +158,7 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 		gv := k.GVK.GroupVersion()
 		mapper.AddSpecific(k.GVK, gv.WithResource(k.Plural), gv.WithResource(k.Plural), meta.RESTScopeNamespace)
 	}
-	for _, k := range []Kind{CircuitBreakers, Policies, ClusterPolicies, PullRequestPlanners, FailoverRecords, ApplicationDefinitions} {
+	for _, k := range []Kind{CircuitBreakers, Policies, ClusterPolicies, PullRequestPlanners, FailoverRecords, Platforms, ApplicationDefinitions} {
 		resource, scope := k.GVK.GroupVersion().WithResource(k.Plural), meta.RESTScopeNamespace
 		if k.ClusterWide {
 			scope = meta.RESTScopeRoot
@@ -164,6 +167,7 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 	}
 	core := corev1.SchemeGroupVersion
 	mapper.AddSpecific(core.WithKind("Namespace"), core.WithResource("namespaces"), core.WithResource("namespaces"), meta.RESTScopeRoot)
+	mapper.AddSpecific(core.WithKind("Secret"), core.WithResource("secrets"), core.WithResource("secrets"), meta.RESTScopeNamespace)
 	mapper.AddSpecific(core.WithKind("Event"), core.WithResource("events"), core.WithResource("events"), meta.RESTScopeNamespace)
 }
 

@@ -65,6 +65,12 @@ func showPushed(s *session.Session, key types.NamespacedName, pushed content.Pus
 	return nil
 }
 
+// PushDirectory stores a directory as an ExternalArtifact, for other commands, and reports whether it changed.
+func PushDirectory(ctx context.Context, s *session.Session, dir string, key types.NamespacedName) (changed bool, err error) {
+	pushed, err := push(ctx, s, dir, key)
+	return pushed.Changed, err
+}
+
 // push packs a directory into a file, so that it is complete and within limits before it is sent.
 func push(ctx context.Context, s *session.Session, dir string, key types.NamespacedName) (_ content.Pushed, err error) {
 	packed, err := os.CreateTemp("", "yuba-push-*.tar.gz")

@@ -62,6 +62,15 @@ func (d Dir) Held() (bool, error) {
 	return !free, file.Close()
 }
 
+// Holder returns the process that uses the directory; ok is false if none does. It may not have a PID yet.
+func (d Dir) Holder() (holder Holder, ok bool, err error) {
+	held, err := d.Held()
+	if err != nil || !held {
+		return Holder{}, false, err
+	}
+	return readHolder(d.path("lock")), true, nil
+}
+
 // Lock locks the directory for this process, or returns a LockedError with the holder.
 func (d Dir) Lock() (*Lock, error) {
 	path := d.path("lock")

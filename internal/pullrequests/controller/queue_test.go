@@ -141,7 +141,7 @@ func TestAPushEndsThePlansOfTheFormerHead(t *testing.T) {
 	s := &stack{Name: "prod/a", State: comment.Waiting}
 	p.Stacks = []*stack{s}
 	m.pulls[p.key()] = p
-	r.plan(m, p, s)
+	r.plan(m, &link{}, p, s)
 	p.clear() // what discover does first about another head
 	<-closed  // the source is removed once the plan has ended
 	if plans.cancelled != 1 || p.Head != "" || len(p.Stacks) > 0 {

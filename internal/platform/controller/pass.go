@@ -1,0 +1,214 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
+	"github.com/yuba-dev/yuba/internal/platform/decide"
+	"github.com/yuba-dev/yuba/internal/platform/plan"
+)
+
+// pass makes a platform as its blueprint says, one step further. It fills in the status, and reports whether
+// nothing of a decommissioned platform is left.
+func (r *Reconciler) pass(ctx context.Context, p *yubav1.Platform) (gone bool, err error) {
+	// 1. What there is.
+	stacks, err := r.stacksOf(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	given, err := r.given(ctx, p, stacks)
+	if err != nil {
+		return false, err
+	}
+	// 2. What is wanted.
+	facts := decide.Facts{Now: r.Now(), Suspend: p.Spec.Suspend, Decommission: p.Spec.Decommission, Before: p.Status.Phases}
+	var steps []plan.Step
+	if problems := plan.Check(p); len(problems) > 0 {
+		for _, problem := range problems {
+			facts.Problems = append(facts.Problems, problem.String())
+		}
+	} else {
+		steps = plan.Steps(p, given)
+	}
+	if err := r.gather(ctx, p, &facts, steps, stacks); err != nil {
+		return false, err
+	}
+	// 3. Decide and act.
+	d := decide.Decide(facts)
+	if err := r.act(ctx, p, d, steps, stacks); err != nil {
+		return false, err
+	}
+	// 4. Record.
+	record(p, d, given, r.Now())
+	return p.Spec.Decommission && len(facts.Sights) == 0, nil
+}
+
+// gather reads what decides, besides the blueprint.
+func (r *Reconciler) gather(ctx context.Context, p *yubav1.Platform, f *decide.Facts, steps []plan.Step, stacks []infrav1.Terraform) (err error) {
+	if f.Holder, err = r.holder(ctx, p); err != nil {
+		return err
+	}
+	if f.Missing, err = r.missing(ctx, p); err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for i := range stacks {
+		known[stacks[i].Name] = true
+	}
+	for _, s := range steps {
+		f.Steps = append(f.Steps, decide.Step{ID: s.ID, Region: s.Region, Component: s.Component, Stack: s.Stack, Phase: s.Phase, Needs: s.Needs, Lacks: s.Lacks})
+		if known[s.Stack] {
+			continue
+		}
+		var foreign infrav1.Terraform
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: s.Stack}, &foreign)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("read the stack %s: %w", s.Stack, err)
+		case len(platformOf(&foreign)) == 0 || platformOf(&foreign)[0] != p.Namespace+"/"+p.Name:
+			f.Sights = append(f.Sights, decide.Sight{Stack: s.Stack})
+		}
+	}
+	for i := range stacks {
+		f.Sights = append(f.Sights, sightOf(&stacks[i]))
+	}
+	return nil
+}
+
+// stacksOf are the stacks of a platform, by name.
+func (r *Reconciler) stacksOf(ctx context.Context, p *yubav1.Platform) ([]infrav1.Terraform, error) {
+	var list infrav1.TerraformList
+	if err := r.Client.List(ctx, &list, client.InNamespace(p.Namespace), client.MatchingFields{indexStack: p.Namespace + "/" + p.Name}); err != nil {
+		return nil, fmt.Errorf("list the stacks of the platform %s: %w", p.Name, err)
+	}
+	slices.SortFunc(list.Items, func(a, b infrav1.Terraform) int { return cmp.Compare(a.Name, b.Name) })
+	return list.Items, nil
+}
+
+// holder says which platform has the DNS name, if it is another one: the oldest of all that want it.
+func (r *Reconciler) holder(ctx context.Context, p *yubav1.Platform) (string, error) {
+	var list yubav1.PlatformList
+	if err := r.Client.List(ctx, &list, client.MatchingFields{indexDomain: p.Spec.Domain.FQDN}); err != nil {
+		return "", fmt.Errorf("list the platforms of %s: %w", p.Spec.Domain.FQDN, err)
+	}
+	for i := range list.Items {
+		o := &list.Items[i]
+		if o.UID == p.UID {
+			continue
+		}
+		if precedes(o, p) {
+			if o.Namespace != p.Namespace {
+				return "A platform of another namespace", nil // whose names are not for everybody
+			}
+			return "The platform " + o.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// precedes reports whether a platform has a DNS name before another one: it is older, or, in the same second, has
+// begun already.
+func precedes(a, b *yubav1.Platform) bool {
+	began := func(p *yubav1.Platform) bool {
+		return len(p.Status.Phases) > 0 && conditions.Of(p, infrav1.ConditionReady).Reason != yubav1.ReasonPlatformDomainTaken
+	}
+	if order := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); order != 0 {
+		return order < 0
+	}
+	if began(a) != began(b) {
+		return began(a)
+	}
+	return a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
+}
+
+// namedSecrets are the Secrets that a blueprint names.
+func namedSecrets(s *yubav1.PlatformSpec) (names []string) {
+	for i := range s.Regions {
+		if ref := s.Regions[i].CredentialsRef; ref != nil {
+			names = append(names, ref.Name)
+		}
+	}
+	if ref := s.Domain.CredentialsRef; ref != nil {
+		names = append(names, ref.Name)
+	}
+	for i := range s.Phases {
+		for _, ref := range s.Phases[i].VariablesFrom {
+			names = append(names, ref.Name)
+		}
+	}
+	for i := range s.Components {
+		for _, ref := range s.Components[i].VariablesFrom {
+			names = append(names, ref.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// missing are the Secrets that a blueprint names and that do not exist.
+func (r *Reconciler) missing(ctx context.Context, p *yubav1.Platform) (missing []string, err error) {
+	for _, name := range namedSecrets(&p.Spec) {
+		m := &metav1.PartialObjectMetadata{}
+		m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		key := client.ObjectKey{Namespace: p.Namespace, Name: name}
+		err := r.Client.Get(ctx, key, m)
+		if apierrors.IsNotFound(err) { // the cache may be behind
+			err = r.Direct.Get(ctx, key, m)
+		}
+		if apierrors.IsNotFound(err) {
+			missing = append(missing, name)
+		} else if err != nil {
+			return nil, fmt.Errorf("read the Secret %s: %w", name, err)
+		}
+	}
+	return missing, nil
+}
+
+// maxResources limits the resources of a stack in the status.
+const maxResources = 20
+
+// sightOf is what a stack of ours says about itself.
+func sightOf(t *infrav1.Terraform) decide.Sight {
+	ready := conditions.Of(t, infrav1.ConditionReady)
+	s := decide.Sight{
+		Stack: t.Name, Region: t.Labels[yubav1.LabelPlatformRegion], Component: t.Labels[yubav1.LabelPlatformComponent],
+		Phase: yubav1.PlatformPhaseName(t.Labels[yubav1.LabelPlatformPhase]), Ours: true, Deleting: !t.DeletionTimestamp.IsZero(), Suspended: t.Spec.Suspend,
+		Seen:  t.Status.ObservedGeneration >= t.Generation && (ready.ObservedGeneration == 0 || ready.ObservedGeneration >= t.Generation),
+		Ready: string(ready.Status), Reason: ready.Reason, Message: shorten.Fit(shorten.Line(ready.Message), 500),
+		Waits:   ready.Reason == infrav1.ReasonDependencyNotReady || ready.Reason == infrav1.ReasonWaiting,
+		Stalled: conditions.Of(t, infrav1.ConditionStalled).Status == metav1.ConditionTrue,
+		Pending: t.Status.Plan.Pending, Changes: t.Status.Plan.Summary, Failures: t.Status.ReconciliationFailures,
+	}
+	// The node hands over its kubeconfig some minutes after the machine exists. The stack is woken by the Secret.
+	kubeconfig := plan.SecretName(t.Labels[yubav1.LabelPlatform], s.Region, plan.KubeconfigSecret)
+	s.Waits = s.Waits || ready.Reason == infrav1.ReasonVarsGenerationFailed && strings.Contains(ready.Message, kubeconfig)
+	if t.Status.LastRun != nil {
+		s.Run = t.Status.LastRun.ID
+	}
+	if t.Status.CurrentRun != nil {
+		s.Run, s.Operation = t.Status.CurrentRun.ID, t.Status.CurrentRun.Operation
+	}
+	if t.Status.Inventory != nil {
+		s.Count = int64(len(t.Status.Inventory.Entries))
+		for _, e := range t.Status.Inventory.Entries[:min(len(t.Status.Inventory.Entries), maxResources)] {
+			s.Resources = append(s.Resources, shorten.Fit(fmt.Sprintf("%s.%s (%s)", e.Type, e.Name, e.Identifier), 300))
+		}
+	}
+	return s
+}
