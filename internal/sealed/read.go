@@ -77,11 +77,18 @@ func (a *Archive) readLayout(size int64) error {
 	if _, err := entries.Next(); !errors.Is(err, io.EOF) {
 		return bad("its end is missing, or something follows %s", contentName)
 	}
-	if position.n != size {
-		return bad("something follows its end")
+	last := a.parts[contentName]
+	if end := last.offset + (last.size+block-1)/block*block + endBlocks; size != end {
+		return bad("its end is missing, or something follows it: it has %d bytes instead of %d", size, end)
 	}
 	return nil
 }
+
+// A tar archive has blocks of this size, and two empty ones at its end.
+const (
+	block     = 512
+	endBlocks = 2 * block
+)
 
 func (a *Archive) section(name string) *io.SectionReader {
 	p := a.parts[name]

@@ -130,6 +130,12 @@ type written struct {
 
 // archive seals, stores, verifies, and then wipes.
 func archive(ctx context.Context, s *session.Session, o *options, to sealed.Recipients, c chosen) error {
+	if !sealed.InBucket(o.to) {
+		// The end of the command notices it, too, but that may be minutes later.
+		if _, err := os.Lstat(o.to); err == nil {
+			return fmt.Errorf("write %s: %w", o.to, sealed.ErrExists)
+		}
+	}
 	secrets, err := findWiped(ctx, s, o.wipe)
 	if err != nil {
 		return err
@@ -148,7 +154,10 @@ func archive(ctx context.Context, s *session.Session, o *options, to sealed.Reci
 	}
 	s.News("Writing %s to %s …", ui.Size(packed.Size), o.to)
 	if err := packed.Store(ctx, o.to, until); err != nil {
-		return fmt.Errorf("%w.\nNo Secret was deleted", err)
+		if len(secrets) > 0 {
+			err = fmt.Errorf("%w.\nNo Secret was deleted", err)
+		}
+		return err
 	}
 	done := written{Archive: o.to, Size: packed.Size, Signer: packed.Signer, Recipients: to.Texts, Stacks: packed.index.Stacks}
 	s.News("Wrote and verified %s with %s for %s.", o.to, ui.Count(len(done.Stacks), "stack"), ui.Count(len(to.Texts), "recipient"))
