@@ -131,6 +131,10 @@ func (p *prover) plan(ctx context.Context) (*shownPlan, error) {
 	if err = errors.Join(err, p.clean(planFile)); err != nil {
 		return nil, fmt.Errorf("prove the directory: %w", err)
 	}
+	// The tool prints warnings about its own configuration before the document.
+	if i := bytes.Index(document, []byte("{\"format_version\"")); i > 0 {
+		document = document[i:]
+	}
 	var plan shownPlan
 	if err := json.Unmarshal(document, &plan); err != nil {
 		return nil, fmt.Errorf("prove the directory: read the plan: %w", err)
