@@ -333,3 +333,27 @@ func synced(dir string) error {
 	}
 	return errors.Join(file.Sync(), file.Close())
 }
+
+// Request hands over one stack, or takes it back, without a terminal.
+type Request struct {
+	To, Dir, Tool string
+	// Step is called between two steps, and ends the call there if it returns an error.
+	Step func(name string) error
+}
+
+// HandOver does what "yuba hand-over --yes" does.
+func (r Request) HandOver(ctx context.Context, s *session.Session, key types.NamespacedName) error {
+	h := &handover{Session: s, to: r.To, dir: r.Dir, tool: r.Tool, unproven: r.Tool == "", yes: true, step: r.Step}
+	_, err := h.one(ctx, key)
+	return err
+}
+
+// TakeBack does what "yuba take-back --yes" does.
+func (r Request) TakeBack(ctx context.Context, s *session.Session, key types.NamespacedName) error {
+	t, err := s.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	b := &takeback{Session: s, yes: true, step: r.Step, out: &ui.Output{}}
+	return b.run(ctx, t)
+}
