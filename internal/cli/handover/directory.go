@@ -33,8 +33,9 @@ const (
 	secretsName  = "secret.auto.tfvars.json"
 	stateName    = "terraform.tfstate"
 	lockFileName = ".terraform.lock.hcl"
-	// disarmedName makes every command of tofu fail after a take-back.
-	disarmedName = "yuba_taken_back_override.tf"
+	// disarmedName makes every command of tofu fail after a take-back. It is not an override: tofu
+	// ignores the required version of those.
+	disarmedName = "yuba_taken_back.tf"
 )
 
 // localBackend wins over a backend that the program names: the run that Yuba made used it as well.

@@ -48,7 +48,7 @@ func manifestOf(o client.Object) ([]byte, error) {
 
 // addReferences adds the source of a stack, and with --inputs the Secrets and ConfigMaps that it names.
 func (p *packer) addReferences(ctx context.Context, t *infrav1.Terraform) error {
-	if ref := t.Spec.SourceRef; ref.Name != "" {
+	if ref := t.Spec.SourceRef; ref != nil {
 		if kind, ok := session.KindNamed(ref.Kind); ok {
 			if err := p.addNamed(ctx, kind.GVK, t.SourceNamespace(), ref.Name); err != nil {
 				return err
