@@ -105,6 +105,9 @@ func (s *Sealed) storeObject(ctx context.Context, place string, until time.Time)
 	if err := bucket.CreateLocked(ctx, key, s.Reader(), until); err != nil {
 		if errors.Is(err, blob.ErrExists) {
 			err = ErrExists
+		} else if !until.IsZero() {
+			// Some servers store the object and refuse the lock.
+			err = fmt.Errorf("%w. If the object is there nevertheless, it is not locked: delete it", err)
 		}
 		return fmt.Errorf("write the archive %s: %w", key, err)
 	}
