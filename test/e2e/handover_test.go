@@ -134,7 +134,7 @@ func TestHandOverToTofuAndBack(t *testing.T) {
 	if got := fileOf(t, y.state(t, obj)); len(got.Resources) != 2 || got.Resources[0].ID != id {
 		t.Errorf("its state has %+v, want 2 resources and the id %s", got.Resources, id)
 	}
-	if out, err := ownersTofu(t, module, "plan", "-input=false"); err == nil || !strings.Contains(out, "required_version") && !strings.Contains(out, "Unsupported") {
+	if out, err := ownersTofu(t, module, "plan", "-input=false"); err == nil || !strings.Contains(out, "was taken back by Yuba") {
 		t.Errorf("the owner can still plan: %s", out)
 	}
 	obj = y.stack(t, ns, "vpc")

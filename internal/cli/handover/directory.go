@@ -33,8 +33,8 @@ const (
 	secretsName  = "secret.auto.tfvars.json"
 	stateName    = "terraform.tfstate"
 	lockFileName = ".terraform.lock.hcl"
-	// disarmedName makes every command of tofu fail after a take-back. It is not an override: tofu
-	// ignores the required version of those.
+	// disarmedName makes every command of tofu fail after a take-back: it cannot be parsed. A required
+	// version is not enough, as not every build of tofu checks it.
 	disarmedName = "yuba_taken_back.tf"
 )
 

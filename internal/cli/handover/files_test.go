@@ -6,6 +6,7 @@ package handover
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
 // An id is hostile: it must not become a template of HCL.
@@ -126,6 +128,33 @@ func TestCardsDoNotLeaveTheirDirectory(t *testing.T) {
 		}
 		if _, err := readCard(dir); err == nil {
 			t.Errorf("module %s was accepted", module)
+		}
+	}
+}
+
+// After a take-back, no command of the owner's tofu works in the directory.
+func TestADisarmedDirectoryRefusesTofu(t *testing.T) {
+	d := &directory{path: t.TempDir(), card: card{Module: ".", Namespace: "team", Name: "vpc"}}
+	if err := d.replace(filepath.Join(d.module(), "main.tf"), []byte(`resource "terraform_data" "a" {}`)); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), tofutest.Tofu(t), args...)
+		cmd.Dir, cmd.Env = d.module(), []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, args := range [][]string{{"init", "-input=false"}, {"plan", "-input=false"}, {"apply", "-auto-approve", "-input=false"}} {
+		if out, err := run(args...); err != nil {
+			t.Fatalf("before: %s", out)
+		}
+	}
+	if err := d.disarm(moving.Handover{To: toTofu}); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-input=false"}, {"plan", "-input=false"}, {"apply", "-auto-approve", "-input=false"}, {"destroy", "-auto-approve"}} {
+		if out, err := run(args...); err == nil || !strings.Contains(out, "was taken back by Yuba") {
+			t.Errorf("tofu %s: %v\n%s", args[0], err, out)
 		}
 	}
 }

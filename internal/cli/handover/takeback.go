@@ -156,8 +156,7 @@ func (d *directory) disarm(mark moving.Handover) error {
 	if mark.To == toCrossplane {
 		return nil
 	}
-	text := "# " + d.card.Namespace + "/" + d.card.Name + " was taken back by Yuba. This block keeps tofu from working here.\n" +
-		"terraform {\n  required_version = \"= 0.0.1\"\n}\n"
+	text := d.card.Namespace + "/" + d.card.Name + " was taken back by Yuba, so tofu must not work here. This line is not a configuration, on purpose.\n"
 	if err := d.replace(filepath.Join(d.module(), disarmedName), []byte(text)); err != nil {
 		return err
 	}
