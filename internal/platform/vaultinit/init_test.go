@@ -31,7 +31,7 @@ type birth struct {
 func newBirth(t *testing.T) *birth {
 	t.Helper()
 	b := &birth{T: t, vault: vaulttest.Start(t, ""), news: &bytes.Buffer{}}
-	b.options = Options{Address: b.vault.URL, KeyFile: filepath.Join(t.TempDir(), "keys.json"), Reader: &Reader{Namespace: "external-secrets", ServiceAccount: "external-secrets"},
+	b.options = Options{Address: b.vault.URL, KeyFile: filepath.Join(t.TempDir(), "keys.json"), Reader: &Reader{Namespace: "external-secrets", ServiceAccount: "external-secrets", Host: "https://127.0.0.1:1"},
 		News: func(format string, args ...any) { fmt.Fprintf(b.news, format+"\n", args...) }}
 	for range 3 {
 		identity, err := age.GenerateX25519Identity()

@@ -6,6 +6,7 @@ package vault_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -65,6 +66,11 @@ func TestExternalSecretsReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer answer.Body.Close() //nolint:errcheck // only read
+		if answer.StatusCode != http.StatusOK {
+			refusal, err := io.ReadAll(answer.Body)
+			t.Logf("%s: %s (%v)", name, refusal, err)
+			return answer.StatusCode, ""
+		}
 		var out struct {
 			Auth struct {
 				ClientToken string   `json:"client_token"`
