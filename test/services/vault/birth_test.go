@@ -11,12 +11,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"filippo.io/age"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/platform/vaultinit"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
@@ -45,6 +47,13 @@ func TestExternalSecretsReads(t *testing.T) {
 		}
 		return request.Status.Token
 	}
+	// The loopback configuration of tests has an authority of its own; others use the published one.
+	var published corev1.ConfigMap
+	for deadline := time.Now().Add(time.Minute); published.Data["ca.crt"] == ""; time.Sleep(20 * time.Millisecond) {
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "kube-root-ca.crt"}, &published); err != nil && time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +61,7 @@ func TestExternalSecretsReads(t *testing.T) {
 	vault := vaulttest.Start(t, "")
 	_, err = vaultinit.Run(t.Context(), vaultinit.Options{Address: vault.URL, KeyFile: filepath.Join(t.TempDir(), "keys.json"),
 		Recipients: []age.Recipient{identity.Recipient()}, RecipientTexts: []string{identity.Recipient().String()},
-		Reader: &vaultinit.Reader{Namespace: ns, ServiceAccount: "external-secrets", Host: config.Host, CA: config.CAData}})
+		Reader: &vaultinit.Reader{Namespace: ns, ServiceAccount: "external-secrets", Host: config.Host, CA: []byte(published.Data["ca.crt"])}})
 	if err != nil {
 		t.Fatal(err)
 	}
