@@ -464,7 +464,7 @@ func (e *engine) contentHandler(direct client.Client) *content.Handler {
 	h := &content.Handler{StoreID: e.blobs.ID(), Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
 		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info,
 		Parcels:  &parcel.Store{Blobs: e.blobs, States: e.states, MaxArtifact: e.opts.limits().ArchiveBytes, Version: e.opts.Version},
-		Imported: e.executor.Forget, Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler(),
+		Imported: e.executor.Forget, SigningKey: e.blobs.SigningKey, Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler(),
 		Registry: e.registry.server.Manager(), KeptTools: e.keptTools, Usage: e.usage, Tries: e.tries}
 	if e.policyDesk != nil {
 		h.Policies = e.policyDesk

@@ -8,7 +8,10 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
+	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager/types"
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/azureblob" // azblob://
 	_ "gocloud.dev/blob/gcsblob"   // gs://
@@ -36,7 +39,24 @@ func (c *cloud) write(ctx context.Context, key string, fill func(io.Writer) erro
 }
 
 func (c *cloud) create(ctx context.Context, key string, fill func(io.Writer) error) error {
-	err := c.fill(ctx, key, fill, blob.WriterOptions{IfNotExist: true})
+	return c.createWith(ctx, key, fill, blob.WriterOptions{IfNotExist: true})
+}
+
+// createLocked creates an object in the compliance mode of S3's object lock: not even the account's
+// owner deletes it before the time.
+func (c *cloud) createLocked(ctx context.Context, key string, until time.Time, fill func(io.Writer) error) error {
+	return c.createWith(ctx, key, fill, blob.WriterOptions{IfNotExist: true, BeforeWrite: func(as func(any) bool) error {
+		var upload *transfermanager.UploadObjectInput
+		if !as(&upload) {
+			return errors.New("this store cannot lock an object until a time; only S3 can")
+		}
+		upload.ObjectLockMode, upload.ObjectLockRetainUntilDate = types.ObjectLockModeCompliance, &until
+		return nil
+	}})
+}
+
+func (c *cloud) createWith(ctx context.Context, key string, fill func(io.Writer) error, options blob.WriterOptions) error {
+	err := c.fill(ctx, key, fill, options)
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
 		return ErrExists
 	}

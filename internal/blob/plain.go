@@ -11,6 +11,7 @@ import (
 	"iter"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // Plain keeps objects that other programs read, too, so they are not encrypted. It is safe for
@@ -61,6 +62,21 @@ func (p *Plain) Put(ctx context.Context, key string, r io.Reader) error {
 // object has the key; of several concurrent calls, on any machine, one succeeds.
 func (p *Plain) Create(ctx context.Context, key string, r io.Reader) error {
 	return p.write(ctx, "create", key, r, p.bucket.create)
+}
+
+// CreateLocked is Create for an object that the store must not let anybody delete or replace before a
+// time; zero for no such order. Only S3's object lock is known, in a bucket that has it.
+func (p *Plain) CreateLocked(ctx context.Context, key string, r io.Reader, until time.Time) error {
+	if until.IsZero() {
+		return p.Create(ctx, key, r)
+	}
+	c, ok := p.bucket.(*cloud)
+	if !ok {
+		return fmt.Errorf("create %s in the bucket: only S3 can lock an object until a time", key)
+	}
+	return p.write(ctx, "create", key, r, func(ctx context.Context, key string, fill func(io.Writer) error) error {
+		return c.createLocked(ctx, key, until, fill)
+	})
 }
 
 func (p *Plain) write(ctx context.Context, verb, key string, r io.Reader, write func(context.Context, string, func(io.Writer) error) error) error {

@@ -18,18 +18,21 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/definitions"
 	"github.com/yuba-dev/yuba/internal/cli/dns"
 	"github.com/yuba-dev/yuba/internal/cli/gitops"
+	"github.com/yuba-dev/yuba/internal/cli/handover"
 	"github.com/yuba-dev/yuba/internal/cli/modules"
 	"github.com/yuba-dev/yuba/internal/cli/move"
 	"github.com/yuba-dev/yuba/internal/cli/policies"
 	"github.com/yuba-dev/yuba/internal/cli/preview"
 	"github.com/yuba-dev/yuba/internal/cli/pullrequests"
 	"github.com/yuba-dev/yuba/internal/cli/registry"
+	"github.com/yuba-dev/yuba/internal/cli/sealing"
 	"github.com/yuba-dev/yuba/internal/cli/server"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/stacks"
 	"github.com/yuba-dev/yuba/internal/cli/state"
 	"github.com/yuba-dev/yuba/internal/cli/tenants"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/cli/vault"
 	"github.com/yuba-dev/yuba/internal/kit/version"
 )
 
@@ -121,7 +124,7 @@ func newRoot(a *session.App) *cobra.Command {
 	addTo(root, groupGitOps, gitops.NewGetCommand(a), gitops.NewTreeCommand(a), gitops.NewEventsCommand(a), tenants.NewTenantCommand(a), gitops.NewPullCommand(a), gitops.NewTagCommand(a),
 		gitops.NewBuildCommand(a), gitops.NewDiffCommand(a), registry.NewCommand(a))
 	addTo(root, groupState, state.NewStateCommand(a), state.NewForceUnlockCommand(a), state.NewShellCommand(a))
-	addTo(root, groupServer, server.NewBackupCommand(a), server.NewRestoreCommand(a), move.NewCommand(a), state.NewAdoptCommand(a), server.NewToolsCommand(a), server.NewProvidersCommand(a), server.NewCRDsCommand(a), server.NewKubectlCommand(a), server.NewVersionCommand(a))
+	addTo(root, groupServer, server.NewBackupCommand(a), server.NewRestoreCommand(a), sealing.NewCommand(a), handover.NewCommand(a), handover.NewTakeBackCommand(a), move.NewCommand(a), state.NewAdoptCommand(a), vault.NewCommand(a), server.NewToolsCommand(a), server.NewProvidersCommand(a), server.NewCRDsCommand(a), server.NewKubectlCommand(a), server.NewVersionCommand(a))
 	root.AddCommand(server.NewCompletionCommand(a), newExitCodesTopic(), newTfctlTopic(), newFluxTopic())
 	root.AddCommand(newHomesTopic(root))
 	root.SetHelpCommand(newHelpCommand())

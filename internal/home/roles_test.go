@@ -69,6 +69,7 @@ var inNamespaces = []right{
 	// All that is stored of a stack, in clear text.
 	{"content.yuba.dev/terraforms/export", "", "", "get"},
 	{"content.yuba.dev/terraforms/import", "", "", "create"},
+	{"content.yuba.dev/terraforms/signature", "", "", "get create"},
 
 	// Sources and notifications.
 	{"source.toolkit.fluxcd.io/externalartifacts", read, write, ""},

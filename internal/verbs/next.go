@@ -21,7 +21,10 @@ import (
 func NextSteps(t *infrav1.Terraform, call string) []string {
 	s, ready := &t.Status, conditionOf(t, infrav1.ConditionReady)
 	moved, away := moving.MovedTo(t)
+	_, handed := moving.HandedOver(t)
 	switch {
+	case handed:
+		return []string{"yuba take-back " + call + "    (to work here again)"}
 	case away:
 		return []string{"yuba move --from " + shell.Quote(cmp.Or(moved.Name, "HOME")) + " --to HOME -n " + t.Namespace + "    (to work here again)"}
 	case t.Spec.Suspend:

@@ -14,6 +14,7 @@ import (
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
 	notificationv1beta3 "github.com/fluxcd/notification-controller/api/v1beta3"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -168,6 +169,9 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 	core := corev1.SchemeGroupVersion
 	mapper.AddSpecific(core.WithKind("Namespace"), core.WithResource("namespaces"), core.WithResource("namespaces"), meta.RESTScopeRoot)
 	mapper.AddSpecific(core.WithKind("Secret"), core.WithResource("secrets"), core.WithResource("secrets"), meta.RESTScopeNamespace)
+	mapper.AddSpecific(core.WithKind("ConfigMap"), core.WithResource("configmaps"), core.WithResource("configmaps"), meta.RESTScopeNamespace)
+	leases := coordinationv1.SchemeGroupVersion
+	mapper.AddSpecific(leases.WithKind("Lease"), leases.WithResource("leases"), leases.WithResource("leases"), meta.RESTScopeNamespace)
 	mapper.AddSpecific(core.WithKind("Event"), core.WithResource("events"), core.WithResource("events"), meta.RESTScopeNamespace)
 }
 

@@ -5,6 +5,7 @@ package content
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"io"
@@ -117,6 +118,8 @@ type Handler struct {
 	// Parcels exports and imports the content of stacks. Imported is called after an import.
 	Parcels  *parcel.Store
 	Imported func(stack run.Stack)
+	// SigningKey is the key that signs archives; nil if this server signs none.
+	SigningKey func() (ed25519.PrivateKey, error)
 	// Holder names this server in locks.
 	Holder  string
 	Version string
@@ -148,6 +151,8 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"POST " + stack + "/unlock":                       h.stack(h.unlock),
 		"GET " + stack + "/export":                        h.stack(h.export),
 		"POST " + stack + "/import":                       h.stack(h.takeParcel),
+		"GET " + stack + "/signature":                     h.stack(h.signer),
+		"POST " + stack + "/signature":                    h.stack(h.sign),
 		"POST " + stack + "/cancel":                       h.stack(h.cancel),
 		"POST " + stack + "/approve":                      h.stack(h.approve),
 		"POST " + stack + "/try":                          h.stack(h.startTry),

@@ -64,6 +64,9 @@ func Held(o metav1.Object) string {
 	if m, ok := ArrivingFrom(o); ok {
 		return fmt.Sprintf("Being moved here from %s: nothing runs until yuba move has finished. If it was interrupted, run the same command again", m.home())
 	}
+	if h, ok := HandedOver(o); ok {
+		return h.held(o.GetNamespace() + "/" + o.GetName())
+	}
 	return ""
 }
 

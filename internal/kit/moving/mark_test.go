@@ -38,3 +38,28 @@ func TestHeld(t *testing.T) {
 		})
 	}
 }
+
+func TestHandedOverStacksAreHeld(t *testing.T) {
+	want := Handover{ID: "1", To: "tofu", Owner: "ada", Phase: PhaseDone, Serial: 3, Before: map[string]any{"suspend": nil}}
+	for sentence, c := range map[string]struct {
+		value, want string
+		returning   bool
+	}{
+		"one that was handed over":        {want.Text(), "Handed over to ada", false},
+		"one that is leaving":             {Handover{Owner: "ada", Phase: PhaseLeaving}.Text(), "Being handed over to ada", false},
+		"one that comes back":             {Handover{Owner: "ada", Phase: PhaseReturning}.Text(), "Being taken back from ada", true},
+		"one whose mark cannot be read":   {"?", "Handed over to another owner", false},
+		"one with an empty mark, as well": {"", "Handed over to another owner", false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			o := &metav1.ObjectMeta{Namespace: "team", Name: "vpc", Annotations: map[string]string{AnnotationHandedOver: c.value}}
+			if got := Held(o); !strings.Contains(got, c.want) || !strings.Contains(got, "yuba take-back team/vpc") || !Away(o) || Returning(o) != c.returning {
+				t.Errorf("held: %q, away %v, returning %v", got, Away(o), Returning(o))
+			}
+		})
+	}
+	got, ok := HandedOver(&metav1.ObjectMeta{Annotations: map[string]string{AnnotationHandedOver: want.Text()}})
+	if diff := cmp.Diff(want, got); diff != "" || !ok {
+		t.Errorf("marked %v (-want +got):\n%s", ok, diff)
+	}
+}

@@ -138,7 +138,7 @@ func orUnknown(name string) string { return cmp.Or(name, "an unknown user") }
 // mayOperate says why the request is not possible now.
 func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) error {
 	obj := p.obj
-	if message := moving.Held(obj); message != "" {
+	if message := moving.Held(obj); message != "" && !bringsBack(obj, req) {
 		return &run.RefusedError{Message: fmt.Sprintf("%s: %s", p.stack, message)}
 	}
 	own := obj.KeepsOwnState()
@@ -166,6 +166,11 @@ func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) e
 		return &state.LockedError{Key: stateKeyOf(obj), Info: *holder, Action: "lock"}
 	}
 	return r.checkExpected(ctx, p, req)
+}
+
+// bringsBack reports whether a request brings the state of a stack back that another owner had.
+func bringsBack(obj *infrav1.Terraform, req run.Request) bool {
+	return moving.Returning(obj) && req.Change != nil && req.Change.Verb == run.StatePush
 }
 
 // mayBegin returns an error that names the run that prevents another from starting.

@@ -121,8 +121,7 @@ func movedFacts(obj *infrav1.Terraform) *decide.Moved {
 	if message == "" {
 		return nil
 	}
-	_, away := moving.MovedTo(obj)
-	return &decide.Moved{Message: message, Away: away}
+	return &decide.Moved{Message: message, Away: moving.Away(obj)}
 }
 
 // heldByHand reports manual work on the stack, by the annotation of tofu-controller's CLI.

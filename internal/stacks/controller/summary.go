@@ -71,8 +71,11 @@ func (p *decided) summary() string {
 	return summarize(s)
 }
 
-// summaryOfMove: a copy that a move left behind is not just suspended.
+// summaryOfMove: a copy that a move left behind, or a stack of another owner, is not just suspended.
 func summaryOfMove(s situation) string {
+	if h, handed := moving.HandedOver(s.obj); handed {
+		return h.Summary()
+	}
 	mark, moved := moving.MovedTo(s.obj)
 	return whenever(moved, "Moved to "+cmp.Or(mark.Name, "another home"))
 }

@@ -107,6 +107,26 @@ func (s *Server) Remove(t testing.TB, key string) {
 	}
 }
 
+// CreateLocking creates a bucket with object lock.
+func (s *Server) CreateLocking(t testing.TB, bucket string) {
+	t.Helper()
+	lock := true
+	if _, err := s.client().CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket, ObjectLockEnabledForBucket: &lock}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// LockedUntil returns until when an object cannot be deleted, and in which mode, and tries to delete it.
+func (s *Server) LockedUntil(t testing.TB, bucket, key string) (until time.Time, mode string, deletion error) {
+	t.Helper()
+	got, err := s.client().GetObjectRetention(t.Context(), &s3.GetObjectRetentionInput{Bucket: &bucket, Key: &key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, deletion = s.client().DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: &bucket, Key: &key})
+	return *got.Retention.RetainUntilDate, string(got.Retention.Mode), deletion
+}
+
 func (s *Server) client() *s3.Client {
 	return s3.New(s3.Options{BaseEndpoint: &s.URL, Region: Region, UsePathStyle: true,
 		Credentials: credentials.NewStaticCredentialsProvider(AccessKey, SecretKey, "")})
