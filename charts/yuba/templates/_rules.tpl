@@ -59,12 +59,12 @@
 - apiGroups: [yuba.dev]
   resources: [contracts/status, contractbridges/status]
   verbs: [get, update, patch]
-# DNS names that fail over.
+# DNS names that fail over, and those that are claimed.
 - apiGroups: [yuba.dev]
-  resources: [failoverrecords]
+  resources: [failoverrecords, subdomainclaims, subdomainpools]
   verbs: [get, list, watch, update, patch]
 - apiGroups: [yuba.dev]
-  resources: [failoverrecords/status]
+  resources: [failoverrecords/status, subdomainclaims/status, subdomainpools/status]
   verbs: [get, update, patch]
 # What policies of a namespace ask for.
 - apiGroups: [yuba.dev]
