@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/dns/connect"
+	"github.com/yuba-dev/yuba/internal/dns/powerdns"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
@@ -87,6 +89,7 @@ func (r *Reconciler) reconcileClaim(ctx context.Context, req ctrl.Request) (ctrl
 func (r *Reconciler) failed(c *yubav1.SubdomainClaim, err error) outcome {
 	var wrong *problem
 	var invalid *connect.InvalidError
+	var refused *powerdns.RefusedError
 	o := outcome{reason: yubav1.ReasonRecordUnreachable, message: sentence(err), after: retry}
 	switch {
 	case errors.As(err, &wrong):
@@ -97,6 +100,8 @@ func (r *Reconciler) failed(c *yubav1.SubdomainClaim, err error) outcome {
 		if wrong.reason == yubav1.ReasonClaimContended {
 			o.after = pause()
 		}
+	case errors.As(err, &refused) && refused.Status >= http.StatusInternalServerError: // such as a database that is locked
+		o.after = shortest
 	case errors.As(err, &invalid):
 		o.reason, o.message = yubav1.ReasonClaimPool, sentence(fmt.Errorf("the pool is wrong: %w", err))
 	}

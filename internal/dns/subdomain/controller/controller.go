@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -51,10 +52,13 @@ type Reconciler struct {
 
 	// writing has a lock for each server, by URL.
 	writing sync.Map
+	// process tells the bids of this process from those of others.
+	process string
 }
 
 // SetupWithManager starts the controllers.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	r.process = rand.Text()
 	if err := r.index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("index subdomains: %w", err)
 	}

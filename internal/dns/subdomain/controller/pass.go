@@ -171,7 +171,7 @@ func (r *Reconciler) reserve(c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPoo
 	switch {
 	case c.Status.Phase == yubav1.SubdomainExpired && !renewed && c.Generation == c.Status.ObservedGeneration:
 		return false
-	case c.Status.Phase == yubav1.SubdomainReserved && !renewed:
+	case c.Status.Phase == yubav1.SubdomainReserved && !renewed && c.Status.ExpiresAt != nil:
 		return true
 	}
 	now := metav1.NewTime(r.Now())

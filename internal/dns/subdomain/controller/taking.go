@@ -77,7 +77,7 @@ func (t *taking) lost() {
 func (t *taking) facts(ctx context.Context) (decide.Facts, error) {
 	s := &t.c.Status
 	f := decide.Facts{Now: t.r.Now(), Domain: t.domain, Gone: t.gone, TakeOver: t.c.Annotations[yubav1.AnnotationTakeOver],
-		Me:     decide.Owner{Server: t.place.OwnerID, Namespace: t.c.Namespace, Name: t.c.Name, UID: string(t.c.UID)},
+		Me:     decide.Owner{Server: t.place.OwnerID, Namespace: t.c.Namespace, Name: t.c.Name, UID: string(t.c.UID), Process: t.r.process},
 		Wanted: setsOf(t.wanted), Last: setsOf(s.Records)}
 	if s.ExpiresAt != nil {
 		f.Until = s.ExpiresAt.Time
@@ -115,7 +115,7 @@ func (t *taking) facts(ctx context.Context) (decide.Facts, error) {
 
 // each reads the names that have the claim's records, one by one.
 func (t *taking) each(ctx context.Context) (all []powerdns.RRset, err error) {
-	names := []string{decide.BidOf(t.domain, decide.Owner{UID: string(t.c.UID)})}
+	names := []string{decide.BidOf(t.domain, decide.Owner{UID: string(t.c.UID), Process: t.r.process})}
 	for _, r := range slices.Concat(t.wanted, t.c.Status.Records) {
 		if r.Name != t.domain && !slices.Contains(names, r.Name) {
 			names = append(names, r.Name)

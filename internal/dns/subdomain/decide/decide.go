@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// BidAge is when a bid counts as that of a server that died.
-	BidAge = 10 * time.Minute
+	// BidAge is when a bid counts as that of a process that died. Nobody writes that long after a read.
+	BidAge = 2 * time.Minute
 	// Grace is how long a reservation is kept from others after its end, for clocks that differ.
 	Grace = 5 * time.Minute
 )
@@ -110,21 +110,17 @@ func (f *Facts) taken(because string) Decision {
 
 // acquire takes a free name.
 func (f *Facts) acquire() Decision {
-	bid, fresh, others := f.bids()
+	b := f.bids()
 	const because = "another claim takes the name at the same moment"
 	switch {
-	case len(others) > 0 && slices.Min(others) < bid:
+	case len(b.others) > 0 && slices.Min(b.others) < b.mine:
 		return Decision{Verb: Wait, Changes: f.withdrawal(), Because: because}
-	case !fresh:
-		return Decision{Verb: Bid, Changes: []RRset{{bid, "TXT", ownTTL, []string{quoted(f.Me.bid(f.Now))}}}}
-	case len(others) > 0:
+	case !b.fresh:
+		return Decision{Verb: Bid, Changes: []RRset{{b.mine, "TXT", ownTTL, []string{quoted(f.Me.bid(f.Now))}}}}
+	case len(b.others) > 0:
 		return Decision{Verb: Wait, Because: because}
 	}
 	d := f.keep()
-	d.Changes = append(d.Changes, RRset{Name: bid, Type: "TXT"})
-	if d.Verb == Nothing { // a bid that a crash left behind
-		d.Verb = Write
-	}
 	d.Repaired = nil
 	return d
 }
@@ -162,7 +158,7 @@ func (f *Facts) keep() Decision {
 			d.Changes = append(d.Changes, RRset{Name: old.Name, Type: old.Type})
 		}
 	}
-	if len(d.Changes) > 0 {
+	if d.Changes = append(d.Changes, f.withdrawal()...); len(d.Changes) > 0 {
 		d.Verb = Write
 	}
 	return d
@@ -181,12 +177,16 @@ func (f *Facts) removal() []RRset {
 	return changes
 }
 
-// withdrawal removes our bid.
-func (f *Facts) withdrawal() []RRset {
-	if bid := BidOf(f.Domain, f.Me); len(f.at(bid, "TXT").Contents) > 0 {
-		return []RRset{{Name: bid, Type: "TXT"}}
+// withdrawal removes our bid, and those that nobody withdraws any more.
+func (f *Facts) withdrawal() (changes []RRset) {
+	b := f.bids()
+	if len(f.at(b.mine, "TXT").Contents) > 0 {
+		changes = append(changes, RRset{Name: b.mine, Type: "TXT"})
 	}
-	return nil
+	for _, name := range b.stale {
+		changes = append(changes, RRset{Name: name, Type: "TXT"})
+	}
+	return changes
 }
 
 // foreign names a record of the domain, or below it, that is none of Yuba's.

@@ -14,8 +14,8 @@ const domain = "acme.example.org"
 
 var (
 	now   = time.Unix(1_800_000_000, 0)
-	me    = Owner{"default", "team", "acme", "1111"}
-	other = Owner{"second", "team", "acme", "2222"}
+	me    = Owner{Server: "default", Namespace: "team", Name: "acme", UID: "UID-A"}
+	other = Owner{Server: "second", Namespace: "team", Name: "acme", UID: "UID-B"}
 )
 
 func set(name, kind string, contents ...string) RRset {
@@ -55,10 +55,12 @@ func TestDecide(t *testing.T) {
 		"another bid that is lower: withdraw": {facts{Me: other, Until: until, There: []RRset{bidding(me, now), bidding(other, now)}}, Decision{Verb: Wait,
 			Changes: []RRset{gone(BidOf(domain, other), "TXT")}, Because: "another claim takes the name at the same moment"}},
 		"the bid of a server that died": {facts{Until: until, There: []RRset{bidding(me, now), bidding(other, now.Add(-BidAge-time.Second))}},
-			Decision{Verb: Write, Changes: []RRset{registered(me, until), gone(BidOf(domain, me), "TXT")}}},
+			Decision{Verb: Write, Changes: []RRset{registered(me, until), gone(BidOf(domain, me), "TXT"), gone(BidOf(domain, other), "TXT")}}},
+		"a bid of ours that another process of ours made needless": {facts{Until: until, There: []RRset{registered(me, until), bidding(me, now)}},
+			Decision{Verb: Write, Changes: []RRset{gone(BidOf(domain, me), "TXT")}}},
 		"somebody else has it: withdraw": {facts{Until: until, There: []RRset{bidding(me, now), registered(other, time.Time{})}},
 			Decision{Verb: Taken, Changes: []RRset{gone(BidOf(domain, me), "TXT")},
-				Because: "acme.example.org belongs to heritage=yuba,owner=second,resource=subdomainclaim/team/acme,uid=2222, says the TXT record _yuba.acme.example.org. Use another name, or remove the records there"}},
+				Because: "acme.example.org belongs to heritage=yuba,owner=second,resource=subdomainclaim/team/acme,uid=UID-B, says the TXT record _yuba.acme.example.org. Use another name, or remove the records there"}},
 		"a FailoverRecord has it": {facts{Until: until, There: []RRset{set(RegistrationOf(domain), "TXT", `"heritage=yuba,owner=default,resource=failoverrecord/team/acme"`)}},
 			Decision{Verb: Taken, Because: "acme.example.org belongs to heritage=yuba,owner=default,resource=failoverrecord/team/acme, says the TXT record _yuba.acme.example.org. Use another name, or remove the records there"}},
 		"a reservation of another that is just over": {facts{Until: until, There: []RRset{registered(other, now.Add(-time.Minute))}},

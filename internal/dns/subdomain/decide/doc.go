@@ -6,7 +6,7 @@
 // Two claims may race for a name, of one Yuba server or of several that write to one DNS server. The DNS server knows no
 // "create if absent", so a claim takes a name in three steps:
 //
-//  1. It writes a bid: a TXT record with a name of its own below _yuba-bid, which nobody else writes.
+//  1. It writes a bid: a TXT record with a name of its own below _yuba-bid, which no other process writes.
 //  2. It reads all bids first, and the registration after them.
 //  3. Only if no registration and no other bid exists, it writes the registration, below _yuba, and removes its bid,
 //     in one transaction.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// actor is a claim on a server of its own. Between any two of its requests to the DNS server, others go on.
+// actor is a process of a claim. Between any two of its requests to the DNS server, others go on.
 type actor struct {
 	me    Owner
 	bids  []RRset // as it read them
@@ -60,6 +60,9 @@ func (a *actor) next(z zone, random *rand.Rand) {
 		if d.Verb == Write {
 			a.step = 3
 		}
+		if d.Verb == Nothing { // another process of the same claim has it
+			a.owned = true
+		}
 	case 2: // a bid, or its withdrawal
 		z.write(a.todo)
 		a.step = 0
@@ -72,21 +75,22 @@ func (a *actor) next(z zone, random *rand.Rand) {
 	}
 }
 
-// Of claims that race for a name in any order, with kills, one gets it, and never two.
+// Of claims that race for a name in any order, with kills and several processes, one gets it, and never two.
 func TestOneOwner(t *testing.T) {
 	for seed := range uint64(20_000) {
 		random := rand.New(rand.NewPCG(seed, 7))
-		z, actors := zone{}, make([]*actor, 2+random.IntN(3))
+		replicas, z, actors := 1+random.IntN(2), zone{}, make([]*actor, 2+random.IntN(3))
 		for i := range actors {
-			actors[i] = &actor{me: Owner{"s", "team", "acme", fmt.Sprint(seed, i)}}
+			actors[i] = &actor{me: Owner{Server: "s", Namespace: "team", Name: "acme", UID: fmt.Sprint(seed, i/replicas), Process: fmt.Sprint(i % replicas)}}
 		}
 		owners := func() (n int) {
+			uids := map[string]bool{}
 			for _, a := range actors {
 				if a.owned {
-					n++
+					uids[a.me.UID] = true
 				}
 			}
-			return n
+			return len(uids)
 		}
 		for range 4000 {
 			actors[random.IntN(len(actors))].next(z, random)

@@ -14,6 +14,8 @@ import (
 // Owner identifies a claim. Claims of the same name on two Yuba servers have different UIDs.
 type Owner struct {
 	Server, Namespace, Name, UID string
+	// Process tells bids of several processes for one claim apart. It is not part of a registration.
+	Process string
 }
 
 // Registration is what the TXT record of a name says.
@@ -36,7 +38,7 @@ func RegistrationOf(domain string) string { return "_yuba." + domain }
 
 // BidOf is the name of an owner's bid, which nobody else writes.
 func BidOf(domain string, o Owner) string {
-	sum := sha256.Sum256([]byte(o.UID))
+	sum := sha256.Sum256([]byte(o.UID + "/" + o.Process))
 	return hex.EncodeToString(sum[:8]) + bidMark + domain
 }
 
@@ -67,7 +69,7 @@ func parse(text string) Registration {
 	}
 	if path, ok := strings.CutPrefix(fields["resource"], resource); ok {
 		namespace, name, _ := strings.Cut(path, "/")
-		r.Owner = Owner{fields["owner"], namespace, name, fields["uid"]}
+		r.Owner = Owner{Server: fields["owner"], Namespace: namespace, Name: name, UID: fields["uid"]}
 	}
 	if seconds, err := strconv.ParseInt(fields["until"], 10, 64); err == nil && r.Owner.UID != "" {
 		r.Until = time.Unix(seconds, 0)
@@ -97,22 +99,33 @@ func (f *Facts) text() (string, bool) {
 	return "", false
 }
 
-// bids are the name of our bid, and whether others still respect it, and those of others that are alive.
-func (f *Facts) bids() (mine string, fresh bool, others []string) {
-	mine = BidOf(f.Domain, f.Me)
+// bids are those of the domain.
+type bids struct {
+	// mine is the name of ours, and fresh whether others respect it.
+	mine  string
+	fresh bool
+	// others are alive, and stale ones are left by processes that died.
+	others, stale []string
+}
+
+func (f *Facts) bids() (all bids) {
+	all.mine = BidOf(f.Domain, f.Me)
 	for _, set := range f.There {
 		if set.Type != "TXT" || !strings.HasSuffix(set.Name, bidMark+f.Domain) || len(set.Contents) == 0 {
 			continue
 		}
-		age := ageOf(unquoted(set.Contents[0]), f.Now)
+		text := unquoted(set.Contents[0])
+		age := ageOf(text, f.Now)
 		switch {
-		case set.Name == mine:
-			fresh = age < BidAge/2
-		case age <= BidAge:
-			others = append(others, set.Name)
+		case set.Name == all.mine:
+			all.fresh = age < BidAge/2
+		case age > BidAge || f.Gone && parse(text).Owner.UID == f.Me.UID:
+			all.stale = append(all.stale, set.Name)
+		default:
+			all.others = append(all.others, set.Name)
 		}
 	}
-	return mine, fresh, others
+	return all
 }
 
 // ageOf is how long ago a bid was made; 0 if it does not say.
