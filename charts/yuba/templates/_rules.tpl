@@ -66,6 +66,9 @@
 - apiGroups: [yuba.dev]
   resources: [failoverrecords/status, subdomainclaims/status, subdomainpools/status]
   verbs: [get, update, patch]
+- apiGroups: [externaldns.k8s.io]
+  resources: [dnsendpoints]
+  verbs: [get, create, update, delete]
 # What policies of a namespace ask for.
 - apiGroups: [yuba.dev]
   resources: [policies]

@@ -4,6 +4,7 @@
 package dns_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -57,7 +58,8 @@ func (w *world) awaits(o interface {
 			return err.Error()
 		}
 		if c := conditions.Of(o, infrav1.ConditionReady); c.Reason != reason || !strings.Contains(c.Message, says) {
-			return c.Reason + ": " + c.Message
+			below, _ := w.api().Below(w.Context(), "apps.example.org") //nolint:errcheck // for the message
+			return fmt.Sprintf("%s: %s; the server has %+v", c.Reason, c.Message, below)
 		}
 		return ""
 	})

@@ -175,7 +175,7 @@ func (r *Reconciler) reserve(c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPoo
 		return true
 	}
 	now := metav1.NewTime(r.Now())
-	end := metav1.NewTime(now.Add(max(pool.Spec.ReservationTTL.Duration, shortest)))
+	end := metav1.NewTime(now.Add(max(cmp.Or(pool.Spec.ReservationTTL.Duration, reservation), shortest)))
 	c.Status.ReservedAt, c.Status.ExpiresAt = &now, &end
 	return true
 }
