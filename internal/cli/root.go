@@ -14,6 +14,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/cli/applications"
 	"github.com/yuba-dev/yuba/internal/cli/audit"
+	"github.com/yuba-dev/yuba/internal/cli/bundle"
 	"github.com/yuba-dev/yuba/internal/cli/definitions"
 	"github.com/yuba-dev/yuba/internal/cli/dns"
 	"github.com/yuba-dev/yuba/internal/cli/gitops"
@@ -118,7 +119,7 @@ func newRoot(a *session.App) *cobra.Command {
 	addTo(root, groupGitOps, gitops.NewGetCommand(a), gitops.NewTreeCommand(a), gitops.NewEventsCommand(a), tenants.NewTenantCommand(a), gitops.NewPullCommand(a), gitops.NewTagCommand(a),
 		gitops.NewBuildCommand(a), gitops.NewDiffCommand(a), registry.NewCommand(a))
 	addTo(root, groupState, state.NewStateCommand(a), state.NewForceUnlockCommand(a), state.NewShellCommand(a))
-	addTo(root, groupServer, server.NewBackupCommand(a), server.NewRestoreCommand(a), move.NewCommand(a), state.NewAdoptCommand(a), server.NewToolsCommand(a), server.NewProvidersCommand(a), server.NewCRDsCommand(a), server.NewKubectlCommand(a), server.NewVersionCommand(a))
+	addTo(root, groupServer, server.NewBackupCommand(a), server.NewRestoreCommand(a), move.NewCommand(a), state.NewAdoptCommand(a), bundle.NewCommand(a), server.NewToolsCommand(a), server.NewProvidersCommand(a), server.NewCRDsCommand(a), server.NewKubectlCommand(a), server.NewVersionCommand(a))
 	root.AddCommand(server.NewCompletionCommand(a), newExitCodesTopic(), newTfctlTopic(), newFluxTopic())
 	root.AddCommand(newHomesTopic(root))
 	root.SetHelpCommand(newHelpCommand())

@@ -124,7 +124,11 @@ func zoneOf(ctx context.Context, c *powerdns.Client, p *yubav1.SubdomainPool) (s
 // every is how often a pool's claims are compared.
 func every(p *yubav1.SubdomainPool) time.Duration { return max(p.Spec.Interval.Duration, shortest) }
 
+// sentence begins with a capital letter, unless it begins with a domain.
 func sentence(err error) string {
 	text := err.Error()
+	if first, _, _ := strings.Cut(text, " "); strings.Contains(first, ".") {
+		return text
+	}
 	return strings.ToUpper(text[:1]) + text[1:]
 }
