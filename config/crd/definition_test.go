@@ -110,8 +110,8 @@ func TestAnAPIServerTakesEveryDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 15 {
-		t.Errorf("definitions are %v, want those of Terraform, CircuitBreaker, Contract, ContractBridge, FailoverRecord, ModuleSource, Platform, PullRequestPlanner, the two of policies, ExternalArtifact, ApplicationDefinition and the three of tenants", files)
+	if len(files) != 17 {
+		t.Errorf("definitions are %v, want those of Terraform, CircuitBreaker, Contract, ContractBridge, FailoverRecord, ModuleSource, Platform, PullRequestPlanner, the two of subdomains, the two of policies, ExternalArtifact, ApplicationDefinition and the three of tenants", files)
 	}
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) {

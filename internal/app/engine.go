@@ -79,6 +79,8 @@ type Common struct {
 	// FetchTofu lets a server without tofu download it from ToolSource to that directory.
 	FetchTofu  bool
 	ToolSource opentofu.Source
+	// Bundle has tofu and providers for a server that makes no connections for them.
+	Bundle BundleOptions
 	// TerraformSource is the origin of Terraform's releases. ToolsAllow are the versions that the server
 	// may download because a stack requests them.
 	TerraformSource opentofu.Source

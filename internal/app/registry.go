@@ -61,6 +61,9 @@ type RegistryOptions struct {
 	MirrorOffline           bool
 	// RunsSkipMirror lets runs download providers of other registries from these.
 	RunsSkipMirror bool
+
+	// bundle has providers for the mirror.
+	bundle BundleOptions
 }
 
 // NoRegistryAddress is the address that disables the listener.
@@ -126,6 +129,9 @@ func openRegistryParts(ctx context.Context, p registryPlace) (_ *registryParts, 
 	r.mirror, err = mirror.Open(r.bucket, mirror.Options{Allow: p.opts.MirrorAllow, Deny: p.opts.MirrorDeny, Limit: p.opts.MirrorBytes,
 		Offline: p.opts.MirrorOffline, Spool: filepath.Join(p.spool, "mirror"), Log: p.log})
 	if err != nil {
+		return nil, err
+	}
+	if err := importBundle(ctx, r.mirror, p.opts.bundle); err != nil {
 		return nil, err
 	}
 	return r, r.listen(p)

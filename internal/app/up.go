@@ -82,6 +82,9 @@ func Up(ctx context.Context, opts UpOptions) error {
 		return err
 	}
 	defer lock.Release() //nolint:errcheck // the end of the process releases, too
+	if err := opts.useBundle(ctx, dir.Bundle()); err != nil {
+		return err
+	}
 	opts.AllowBreakTheGlass, opts.GitOps, opts.LoneServer = true, true, true
 	t, err := confinedTool(ctx, &opts.Common, dir)
 	if err != nil {

@@ -106,6 +106,10 @@ var inNamespaces = []right{
 	{"yuba.dev/platforms/status", read, "", ""},
 	{"yuba.dev/modulesources", read, write, ""},
 	{"yuba.dev/modulesources/status", read, "", ""},
+	{"yuba.dev/subdomainclaims", read, write, ""},
+	{"yuba.dev/subdomainclaims/status", read, "", ""},
+	{"yuba.dev/subdomainpools", read, write, ""},
+	{"yuba.dev/subdomainpools/status", read, "", ""},
 	// What binds a stack is not for who edits it.
 	{"yuba.dev/policies", read, "", write},
 	{"yuba.dev/policies/status", read, "", ""},

@@ -226,9 +226,32 @@ type FailoverTCPCheck struct {
 }
 
 // FailoverPublish says where the record is written.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.powerDNS) != has(self.dnsEndpoint)",message="a record is published by either powerDNS or dnsEndpoint"
 type FailoverPublish struct {
 	// The PowerDNS authoritative server.
-	PowerDNS PowerDNSServer `json:"powerDNS"`
+	// +optional
+	PowerDNS PowerDNSServer `json:"powerDNS,omitzero"`
+
+	// Write an object DNSEndpoint of external-dns instead, whose PowerDNS provider writes the record. Its definition must
+	// accept the record type LUA, and external-dns needs --source=crd and --managed-record-types=LUA.
+	// +optional
+	DNSEndpoint *DNSEndpointPublish `json:"dnsEndpoint,omitempty"`
+}
+
+// DNSEndpointPublish says how external-dns publishes a record.
+type DNSEndpointPublish struct {
+	// Labels of the DNSEndpoint, for external-dns' --label-filter.
+	// +kubebuilder:validation:MaxProperties=32
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Where the server answers DNS queries, as HOST:PORT, to verify the record. Without it, the record counts as published
+	// when external-dns has observed the DNSEndpoint.
+	// +kubebuilder:validation:MaxLength=260
+	// +kubebuilder:validation:Pattern=`^[^\s/@]+:[0-9]+$`
+	// +optional
+	Nameserver string `json:"nameserver,omitempty"`
 }
 
 // PowerDNSServer is the HTTP API of a PowerDNS authoritative server.
@@ -368,6 +391,8 @@ const (
 	ReasonRecordUnreachable = "ServerUnreachable"
 	// ReasonRecordUnverified: the record is written, but the server does not answer with it.
 	ReasonRecordUnverified = "NotAnswered"
+	// ReasonRecordPending: external-dns has not observed the DNSEndpoint yet.
+	ReasonRecordPending = "WaitingForExternalDNS"
 	// ReasonRecordSuspended: spec.suspend is set.
 	ReasonRecordSuspended = "Suspended"
 )

@@ -23,7 +23,8 @@ var (
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &CircuitBreaker{}, &CircuitBreakerList{}, &ModuleSource{}, &ModuleSourceList{},
 		&Policy{}, &PolicyList{}, &ClusterPolicy{}, &ClusterPolicyList{}, &Contract{}, &ContractList{},
-		&ContractBridge{}, &ContractBridgeList{}, &PullRequestPlanner{}, &PullRequestPlannerList{}, &FailoverRecord{}, &FailoverRecordList{}, &Platform{}, &PlatformList{})
+		&ContractBridge{}, &ContractBridgeList{}, &PullRequestPlanner{}, &PullRequestPlannerList{}, &FailoverRecord{}, &FailoverRecordList{},
+		&SubdomainPool{}, &SubdomainPoolList{}, &SubdomainClaim{}, &SubdomainClaimList{}, &Platform{}, &PlatformList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

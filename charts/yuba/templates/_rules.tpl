@@ -69,12 +69,12 @@
 - apiGroups: [yuba.dev]
   resources: [contracts/status, contractbridges/status]
   verbs: [get, update, patch]
-# DNS names that fail over.
+# DNS names that fail over, and those that are claimed.
 - apiGroups: [yuba.dev]
-  resources: [failoverrecords]
+  resources: [failoverrecords, subdomainclaims, subdomainpools]
   verbs: [get, list, watch, update, patch]
 - apiGroups: [yuba.dev]
-  resources: [failoverrecords/status]
+  resources: [failoverrecords/status, subdomainclaims/status, subdomainpools/status]
   verbs: [get, update, patch]
 # Platforms. Their stacks and the tokens of their machines are below.
 - apiGroups: [yuba.dev]
@@ -83,6 +83,9 @@
 - apiGroups: [yuba.dev]
   resources: [platforms/status]
   verbs: [get, update, patch]
+- apiGroups: [externaldns.k8s.io]
+  resources: [dnsendpoints]
+  verbs: [get, create, update, delete]
 # What policies of a namespace ask for.
 - apiGroups: [yuba.dev]
   resources: [policies]

@@ -28,12 +28,12 @@ const maxFile = 16 << 20
 // NewCommand is "yuba dns".
 func NewCommand(a *session.App) *cobra.Command {
 	return ui.Group(&cobra.Command{
-		Use: "dns", SuggestFor: []string{"failover", "failoverrecord", "record"},
-		Short: "See what DNS names that fail over answer, and simulate outages",
-		Long: `See what the names of FailoverRecords answer, and what they would answer while endpoints are down. The commands change nothing.
-Apply FailoverRecords like other objects, with kubectl or from a source.`,
-		Example: "  yuba dns show www\n  yuba dns simulate www --down eu-1\n  yuba dns simulate -f www.yaml",
-	}, newShowCommand(a), newSimulateCommand(a))
+		Use: "dns", SuggestFor: []string{"failover", "failoverrecord", "record", "domain", "subdomain", "subdomainpool", "subdomainclaim"},
+		Short: "Claim subdomains, see what DNS names that fail over answer, and simulate outages",
+		Long: `Claim subdomains of a pool, and see what the names of FailoverRecords answer, and would answer while endpoints are down.
+Apply FailoverRecords and SubdomainPools like other objects, with kubectl or from a source.`,
+		Example: "  yuba dns claim acme --pool apps --address 192.0.2.1\n  yuba dns show www\n  yuba dns simulate www --down eu-1\n  yuba dns simulate -f www.yaml",
+	}, newPoolCommand(a), newClaimCommand(a), newReleaseCommand(a), newCheckCommand(a), newShowCommand(a), newSimulateCommand(a))
 }
 
 func newShowCommand(a *session.App) *cobra.Command {

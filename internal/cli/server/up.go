@@ -71,6 +71,8 @@ func addUpFlags(cmd *cobra.Command, o *server.UpOptions) (complete func(*session
 	flags.BoolVar(&dev, "dev", false, "for experiments: allow git repositories and SQLite files below the working directory, and references across namespaces")
 	flags.StringVar(&o.AuditLog, "audit-log", "", "a file for the audit log of changes and of reads of secrets, or \"-\" for standard output (default none)")
 	flags.StringVar(&o.AuditPolicy, "audit-policy", "", "a file with an audit policy of Kubernetes (default Yuba's own)")
+	flags.StringVar(&o.Bundle.Path, "bundle", "", "a bundle of \"yuba bundle create\": OpenTofu and providers come from it, and from nowhere else (default none)")
+	flags.StringVar(&o.Bundle.Digest, "bundle-digest", "", "the digest that the bundle must have, as \"yuba bundle create\" printed it; its own signing keys are accepted then (default any)")
 	flags.StringVar(&o.ServiceAccountIssuer, "service-account-issuer", "", "the URL at which clouds find the keys of service account tokens (spec.identityTokens), such as https://bucket.example.com/yuba")
 	flags.StringVar(&o.AuthenticationConfig, "authentication-config", "", "a file with an AuthenticationConfiguration of Kubernetes, which names OIDC issuers whose tokens are accepted (default none)")
 	flags.StringSlice("accept-loss", nil, "a lost part of the data directory to start without: objects, last-changes, blobs or credentials (default none); can be repeated")
@@ -91,6 +93,9 @@ func addUpFlags(cmd *cobra.Command, o *server.UpOptions) (complete func(*session
 		}
 		if o.AuditPolicy != "" && o.AuditLog == "" {
 			return ui.UsageErrorf(cmd, "--audit-policy %s: want --audit-log FILE, too", o.AuditPolicy)
+		}
+		if o.Bundle.Digest != "" && o.Bundle.Path == "" {
+			return ui.UsageErrorf(cmd, "--bundle-digest: want --bundle BUNDLE.tar, too")
 		}
 		if dev && o.AllowNonLoopback {
 			return ui.UsageErrorf(cmd, "use --dev or --allow-non-loopback, not both: --dev is for one person on one machine")

@@ -114,6 +114,11 @@ var (
 	// Platforms have their own commands, too.
 	Platforms = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.PlatformKind), Plural: "platforms", Word: "platform",
 		Also: []string{"platform"}, Suspends: true, Reports: true}
+	// Subdomains have their own commands, too.
+	SubdomainPools = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.SubdomainPoolKind), Plural: "subdomainpools", Word: "subdomainpool",
+		Also: []string{"subdomainpool"}, Reports: true}
+	SubdomainClaims = Kind{GVK: yubav1.GroupVersion.WithKind(yubav1.SubdomainClaimKind), Plural: "subdomainclaims", Word: "subdomainclaim",
+		Also: []string{"subdomainclaim"}, Reports: true}
 	// ApplicationDefinitions have their own commands, too.
 	ApplicationDefinitions = Kind{GVK: appv1.GroupVersion.WithKind(appv1.ApplicationDefinitionKind), Plural: "applicationdefinitions", Word: "definition",
 		Also: []string{"applicationdefinition", "appdef"}, Reports: true, ClusterWide: true}
@@ -159,7 +164,7 @@ func addKinds(mapper *meta.DefaultRESTMapper) {
 		gv := k.GVK.GroupVersion()
 		mapper.AddSpecific(k.GVK, gv.WithResource(k.Plural), gv.WithResource(k.Plural), meta.RESTScopeNamespace)
 	}
-	for _, k := range []Kind{CircuitBreakers, Policies, ClusterPolicies, PullRequestPlanners, FailoverRecords, Platforms, ApplicationDefinitions} {
+	for _, k := range []Kind{CircuitBreakers, Policies, ClusterPolicies, PullRequestPlanners, FailoverRecords, SubdomainPools, SubdomainClaims, Platforms, ApplicationDefinitions} {
 		resource, scope := k.GVK.GroupVersion().WithResource(k.Plural), meta.RESTScopeNamespace
 		if k.ClusterWide {
 			scope = meta.RESTScopeRoot

@@ -54,6 +54,9 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	err := mgr.GetFieldIndexer().IndexField(ctx, &yubav1.FailoverRecord{}, indexSecret, func(o client.Object) []string {
 		f := o.(*yubav1.FailoverRecord) //nolint:forcetypeassert // of the kind that is indexed
+		if f.Spec.Publish.DNSEndpoint != nil {
+			return nil
+		}
 		return []string{f.Namespace + "/" + f.Spec.Publish.PowerDNS.SecretRef.Name}
 	})
 	if err != nil {

@@ -81,6 +81,9 @@ func (r *Reconciler) keep(ctx context.Context, f *yubav1.FailoverRecord) (wrote 
 			return false, "", problemf(yubav1.ReasonRecordInvalid, "the record would not work: %w", err)
 		}
 	}
+	if f.Spec.Publish.DNSEndpoint != nil {
+		return r.keepEndpoint(ctx, f, spec, records)
+	}
 	// 2. The server, and what it has.
 	p := &f.Spec.Publish.PowerDNS
 	s, err := r.server(ctx, f.Namespace, p.URL, p.SecretRef.Name)
@@ -116,8 +119,11 @@ func (r *Reconciler) keep(ctx context.Context, f *yubav1.FailoverRecord) (wrote 
 		return wrote, "", err
 	}
 	r.recordAnswer(f, spec, answered)
-	r.leave(ctx, f, here)
-	return wrote, f.Status.Answer, nil
+	f.Status.Places = r.leave(ctx, f, here)
+	if f.Generation == f.Status.ObservedGeneration {
+		return wrote, f.Status.Answer, nil
+	}
+	return wrote, f.Status.Answer, r.dropEndpoint(ctx, f) // it was published otherwise, perhaps
 }
 
 // write makes the server's records those that are wanted.

@@ -102,16 +102,19 @@ func (r *Reconciler) known(ctx context.Context, f *yubav1.FailoverRecord) ([]yub
 	return is.Status.Places, nil
 }
 
-// leave removes the records from former places. It is for when the present one answers.
-func (r *Reconciler) leave(ctx context.Context, f *yubav1.FailoverRecord, here yubav1.FailoverPlace) {
-	kept := []yubav1.FailoverPlace{here}
+// leave removes the records from former places, and returns those that have some. It is for when the present one answers;
+// the zero value is none.
+func (r *Reconciler) leave(ctx context.Context, f *yubav1.FailoverRecord, here yubav1.FailoverPlace) (kept []yubav1.FailoverPlace) {
+	if here != (yubav1.FailoverPlace{}) {
+		kept = append(kept, here)
+	}
 	for _, p := range former(f.Status.Places, here) {
 		if err := r.remove(ctx, f, p); err != nil {
 			kept = append(kept, p)
 			f.Status.Warnings = append(f.Status.Warnings, fmt.Sprintf("the records at %s, zone %s, are not removed yet: %v", p.URL, p.Zone, err))
 		}
 	}
-	f.Status.Places = kept
+	return kept
 }
 
 // remove removes the records of an object from a place.

@@ -5,23 +5,17 @@ package controller
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/dns/connect"
 	"github.com/yuba-dev/yuba/internal/dns/decide"
 	"github.com/yuba-dev/yuba/internal/dns/powerdns"
 	"github.com/yuba-dev/yuba/internal/dns/record"
@@ -29,14 +23,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/outbound"
 )
 
-// timeout bounds a request.
-const timeout = 15 * time.Second
-
-// The keys of a Secret.
-const (
-	keyAPIKey = "api-key"
-	keyCA     = "ca.crt"
-)
+// timeout bounds a question.
+const timeout = connect.Timeout
 
 // server is the PowerDNS server of a record.
 type server struct {
@@ -46,30 +34,15 @@ type server struct {
 
 // server connects to a server, with a Secret of a namespace.
 func (r *Reconciler) server(ctx context.Context, namespace, address, named string) (*server, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || u.User != nil {
-		return nil, problemf(yubav1.ReasonRecordInvalid, "spec.publish.powerDNS.url is not a URL such as https://dns.example.org:8081")
-	}
-	var secret corev1.Secret
-	err = r.Direct.Get(ctx, client.ObjectKey{Namespace: namespace, Name: named}, &secret)
-	if apierrors.IsNotFound(err) {
-		return nil, problemf(yubav1.ReasonRecordInvalid, "the Secret %s of spec.publish.powerDNS.secretRef does not exist", named)
+	c, nameserver, err := connect.To(ctx, r.Direct, namespace, "spec.publish.powerDNS", address, named)
+	var invalid *connect.InvalidError
+	if errors.As(err, &invalid) {
+		return nil, &problem{yubav1.ReasonRecordInvalid, err}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the Secret %s: %w", named, err)
+		return nil, err
 	}
-	key := strings.TrimSpace(string(secret.Data[keyAPIKey]))
-	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return nil, problemf(yubav1.ReasonRecordInvalid, "the Secret %s does not have the server's API key under %s", named, keyAPIKey)
-	}
-	options := outbound.Options{Timeout: timeout}
-	if ca := secret.Data[keyCA]; len(ca) > 0 {
-		options.Roots = x509.NewCertPool()
-		if !options.Roots.AppendCertsFromPEM(ca) {
-			return nil, problemf(yubav1.ReasonRecordInvalid, "%s of the Secret %s has no certificate in PEM format", keyCA, named)
-		}
-	}
-	return &server{Client: &powerdns.Client{URL: address, Key: key, HTTP: outbound.Client(options)}, nameserver: net.JoinHostPort(u.Hostname(), "53")}, nil
+	return &server{Client: c, nameserver: nameserver}, nil
 }
 
 // asks sets where the server answers, if it is said.

@@ -126,6 +126,46 @@ func (c *Client) RRsets(ctx context.Context, zone, name string) (found []RRset, 
 	return found, nil
 }
 
+// maxFound limits what a search finds.
+const maxFound = 1000
+
+// ErrTooMany means that a server has more records than can be read.
+var ErrTooMany = fmt.Errorf("the server has more than %d records", maxFound)
+
+// Below returns the record sets of all names below a name, of all zones, and the zones there as sets of type SOA.
+func (c *Client) Below(ctx context.Context, name string) (found []RRset, err error) {
+	var answer []struct {
+		Name, Type, Content string
+		TTL                 int
+		ObjectType          string `json:"object_type"`
+	}
+	path := fmt.Sprintf("/search-data?max=%d&object_type=all&q=%s", maxFound, url.QueryEscape("*."+name))
+	if err := c.do(ctx, http.MethodGet, path, nil, &answer); err != nil {
+		return nil, fmt.Errorf("look for records below %s: %w", name, err)
+	}
+	if len(answer) >= maxFound {
+		return nil, fmt.Errorf("look for records below %s: %w", name, ErrTooMany)
+	}
+	for _, a := range answer {
+		a.Name = strings.ToLower(strings.TrimSuffix(a.Name, ".")) + "."
+		if a.ObjectType == "zone" {
+			a.Type = "SOA"
+		} else if a.ObjectType != "record" {
+			continue
+		}
+		if !strings.HasSuffix(a.Name, "."+name+".") { // the text is in the content
+			continue
+		}
+		at := slices.IndexFunc(found, func(r RRset) bool { return r.Name == a.Name && r.Type == a.Type })
+		if at < 0 {
+			at = len(found)
+			found = append(found, RRset{Name: a.Name, Type: a.Type, TTL: a.TTL})
+		}
+		found[at].Records = append(found[at].Records, Record{Content: a.Content})
+	}
+	return found, nil
+}
+
 // Change writes record sets, all or none. A set without records is deleted.
 func (c *Client) Change(ctx context.Context, zone string, sets []RRset) error {
 	for i := range sets {

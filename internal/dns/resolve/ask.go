@@ -30,9 +30,13 @@ type Answer struct {
 // Ask asks a server, HOST:PORT, for the records of a type: A or AAAA. The dialer decides which addresses
 // may be asked.
 func Ask(ctx context.Context, dialer *net.Dialer, server, host, kind string) (Answer, error) {
+	return ask(ctx, dialer, server, host, kind, false)
+}
+
+func ask(ctx context.Context, dialer *net.Dialer, server, host, kind string, recursive bool) (Answer, error) {
 	question := new(dns.Msg)
 	question.SetQuestion(dns.Fqdn(host), dns.StringToType[kind])
-	question.RecursionDesired = false
+	question.RecursionDesired = recursive
 	var answer *dns.Msg
 	var err error
 	for _, network := range []string{"udp", "tcp"} {

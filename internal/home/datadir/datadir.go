@@ -26,6 +26,9 @@ func (d Dir) Etcd() string { return d.path("etcd") }
 // Blobs holds artifacts, logs, plans and state versions.
 func (d Dir) Blobs() string { return d.path("blobs") }
 
+// Bundle is where the bundle of "yuba up --bundle" is unpacked.
+func (d Dir) Bundle() string { return d.path("bundle") }
+
 // Work holds the working directories of the stacks.
 func (d Dir) Work() string { return d.path("work") }
 

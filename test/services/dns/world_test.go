@@ -26,6 +26,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/dns/controller"
+	subdomains "github.com/yuba-dev/yuba/internal/dns/subdomain/controller"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
@@ -52,6 +53,17 @@ func start(t *testing.T) error {
 		return err
 	}
 	go mgr.Start(ctx) //nolint:errcheck // it ends with the test binary
+	for range 2 {     // two replicas, neither of which waits for the other
+		mgr, err := ctrl.NewManager(apitest.API(t).RESTConfig(), ctrl.Options{Scheme: kubetest.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}})
+		if err != nil {
+			return err
+		}
+		s := &subdomains.Reconciler{Client: mgr.GetClient(), Direct: apitest.Client(t), Events: mgr.GetEventRecorder("yuba"), Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+		if err := s.SetupWithManager(ctx, mgr); err != nil {
+			return err
+		}
+		go mgr.Start(ctx) //nolint:errcheck // it ends with the test binary
+	}
 	return nil
 }
 

@@ -1,0 +1,187 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/dns/powerdns"
+	"github.com/yuba-dev/yuba/internal/dns/subdomain/decide"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+)
+
+// taking is one pass over the server for a claim: it takes the name, keeps it, or releases it.
+type taking struct {
+	r      *Reconciler
+	c      *yubav1.SubdomainClaim
+	server *powerdns.Client
+	place  yubav1.SubdomainPlace
+	domain string
+	wanted []yubav1.SubdomainRecord
+	// gone: the claim is deleted.
+	gone bool
+	// released: the name is not the claim's any more.
+	released bool
+}
+
+// do reads, decides and writes until nothing is left to do.
+func (t *taking) do(ctx context.Context) (decide.Decision, error) {
+	for range 5 { // a bid, and the registration; more only if the server forgets what it confirmed
+		began := time.Now()
+		facts, err := t.facts(ctx)
+		if err != nil {
+			return decide.Decision{}, err
+		}
+		d := decide.Decide(facts)
+		if len(d.Changes) > 0 && !t.gone {
+			if err := t.note(ctx); err != nil {
+				return d, err
+			}
+		}
+		if err := t.change(ctx, began, d.Changes); err != nil {
+			return d, err
+		}
+		switch d.Verb {
+		case decide.Bid:
+			continue
+		case decide.Wait:
+			return d, problemf(yubav1.ReasonClaimContended, true, "%s: %s", t.domain, d.Because)
+		case decide.Taken:
+			t.lost()
+			return d, problemf(yubav1.ReasonRecordOwned, true, "%s", d.Because)
+		case decide.Release:
+			t.released = true
+		}
+		return d, nil
+	}
+	return decide.Decision{}, fmt.Errorf("take %s: the server does not have the bid that it confirmed. Does another server answer its API?", t.domain)
+}
+
+// lost: somebody else has the name. What the claim wrote once is not its own any more.
+func (t *taking) lost() {
+	if t.c.Status.Phase == yubav1.SubdomainReserved || t.c.Status.Phase == "" {
+		t.c.Status.Phase = ""
+	}
+}
+
+// facts reads what the server has: the bids first, and the registration last (see package decide).
+func (t *taking) facts(ctx context.Context) (decide.Facts, error) {
+	s := &t.c.Status
+	f := decide.Facts{Now: t.r.Now(), Domain: t.domain, Gone: t.gone, TakeOver: t.c.Annotations[yubav1.AnnotationTakeOver],
+		Me:     decide.Owner{Server: t.place.OwnerID, Namespace: t.c.Namespace, Name: t.c.Name, UID: string(t.c.UID), Process: t.r.process},
+		Wanted: setsOf(t.wanted), Last: setsOf(s.Records)}
+	if s.ExpiresAt != nil {
+		f.Until = s.ExpiresAt.Time
+	}
+	registration := decide.RegistrationOf(t.domain)
+	below, err := t.server.Below(ctx, t.domain)
+	if errors.Is(err, powerdns.ErrTooMany) && s.Phase == yubav1.SubdomainCommitted { // its own names are enough
+		below, err = t.each(ctx)
+	}
+	if err != nil {
+		return f, err
+	}
+	f.There = append(f.There, seen(below, registration)...)
+	if s.Phase == "" && s.Domain != t.place.Zone && t.domain != t.place.Zone {
+		has, err := t.server.HasZone(ctx, t.domain)
+		if err != nil {
+			return f, err
+		}
+		if has {
+			f.There = append(f.There, decide.RRset{Name: t.domain, Type: "SOA"})
+		}
+	}
+	for _, name := range []string{t.domain, registration} {
+		sets, err := t.server.RRsets(ctx, t.place.Zone, name)
+		if err != nil {
+			return f, err
+		}
+		if name == t.place.Zone { // the zone's own records are nobody's in particular
+			sets = slices.DeleteFunc(sets, func(r powerdns.RRset) bool { return r.Type == "SOA" || r.Type == "NS" })
+		}
+		f.There = append(f.There, seen(sets, "")...)
+	}
+	return f, nil
+}
+
+// each reads the names that have the claim's records, one by one.
+func (t *taking) each(ctx context.Context) (all []powerdns.RRset, err error) {
+	names := []string{decide.BidOf(t.domain, decide.Owner{UID: string(t.c.UID), Process: t.r.process})}
+	for _, r := range slices.Concat(t.wanted, t.c.Status.Records) {
+		if r.Name != t.domain && !slices.Contains(names, r.Name) {
+			names = append(names, r.Name)
+		}
+	}
+	for _, name := range names {
+		sets, err := t.server.RRsets(ctx, t.place.Zone, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, sets...)
+	}
+	return all, nil
+}
+
+// seen are record sets as they are decided about, but those of a name.
+func seen(sets []powerdns.RRset, but string) (all []decide.RRset) {
+	for _, set := range sets {
+		there := decide.RRset{Name: strings.ToLower(strings.TrimSuffix(set.Name, ".")), Type: set.Type, TTL: set.TTL}
+		if there.Name == but {
+			continue
+		}
+		for _, rec := range set.Records {
+			there.Contents = append(there.Contents, rec.Content)
+		}
+		all = append(all, there)
+	}
+	return all
+}
+
+func setsOf(records []yubav1.SubdomainRecord) (all []decide.RRset) {
+	for _, r := range records {
+		all = append(all, decide.RRset{Name: r.Name, Type: r.Type, TTL: int(r.TTL), Contents: r.Addresses})
+	}
+	return all
+}
+
+// note stores the place and the records before they are written: who deletes the claim after a crash must know.
+func (t *taking) note(ctx context.Context) error {
+	before := t.c.DeepCopy()
+	t.c.Status.Place = &t.place
+	for _, w := range t.wanted {
+		if !slices.ContainsFunc(t.c.Status.Records, func(r yubav1.SubdomainRecord) bool { return r.Name == w.Name && r.Type == w.Type }) {
+			t.c.Status.Records = append(t.c.Status.Records, w)
+		}
+	}
+	if err := reconciling.PatchStatus(ctx, t.r.Client, before, t.c); err != nil {
+		return fmt.Errorf("note in the status of SubdomainClaim %s what is written: %w", client.ObjectKeyFromObject(t.c), err)
+	}
+	return nil
+}
+
+// change writes, in one transaction, soon after what was read.
+func (t *taking) change(ctx context.Context, read time.Time, changes []decide.RRset) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	sets := make([]powerdns.RRset, len(changes))
+	for i, c := range changes {
+		sets[i] = powerdns.RRset{Name: c.Name + ".", Type: c.Type, TTL: c.TTL}
+		for _, content := range c.Contents {
+			sets[i].Records = append(sets[i].Records, powerdns.Record{Content: content})
+		}
+	}
+	defer t.r.lock(t.place.URL)()
+	ctx, cancel := context.WithDeadline(ctx, read.Add(maxHold))
+	defer cancel()
+	return t.server.Change(ctx, t.place.Zone, sets)
+}

@@ -1,0 +1,109 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const domain = "acme.example.org"
+
+var (
+	now   = time.Unix(1_800_000_000, 0)
+	me    = Owner{Server: "default", Namespace: "team", Name: "acme", UID: "UID-A"}
+	other = Owner{Server: "second", Namespace: "team", Name: "acme", UID: "UID-B"}
+)
+
+func set(name, kind string, contents ...string) RRset {
+	ttl := 300
+	if kind == "TXT" {
+		ttl = ownTTL
+	}
+	return RRset{name, kind, ttl, contents}
+}
+
+func registered(o Owner, until time.Time) RRset {
+	return set(RegistrationOf(domain), "TXT", quoted(o.registration(until)))
+}
+
+func bidding(o Owner, at time.Time) RRset {
+	return set(BidOf(domain, o), "TXT", quoted(o.bid(at)))
+}
+
+func gone(name, kind string) RRset { return RRset{Name: name, Type: kind} }
+
+func TestDecide(t *testing.T) {
+	a, star := set(domain, "A", "192.0.2.1"), set("*."+domain, "A", "192.0.2.1")
+	records, until := []RRset{a, star}, now.Add(10*time.Minute)
+	type facts = Facts
+	for name, test := range map[string]struct {
+		facts facts
+		want  Decision
+	}{
+		"a free name: bid first": {facts{Until: until}, Decision{Verb: Bid, Changes: []RRset{bidding(me, now)}}},
+		"alone: reserve": {facts{Until: until, There: []RRset{bidding(me, now)}},
+			Decision{Verb: Write, Changes: []RRset{registered(me, until), gone(BidOf(domain, me), "TXT")}}},
+		"alone, and the addresses are known: commit at once": {facts{Wanted: records, There: []RRset{bidding(me, now)}},
+			Decision{Verb: Write, Changes: []RRset{registered(me, time.Time{}), a, star, gone(BidOf(domain, me), "TXT")}}},
+		"an old bid of ours is renewed, as others ignore it": {facts{Until: until, There: []RRset{bidding(me, now.Add(-BidAge))}}, Decision{Verb: Bid, Changes: []RRset{bidding(me, now)}}},
+		"another bid that is higher: wait": {facts{Until: until, There: []RRset{bidding(me, now), bidding(other, now)}}, Decision{Verb: Wait,
+			Because: "another claim takes the name at the same moment"}},
+		"another bid that is lower: withdraw": {facts{Me: other, Until: until, There: []RRset{bidding(me, now), bidding(other, now)}}, Decision{Verb: Wait,
+			Changes: []RRset{gone(BidOf(domain, other), "TXT")}, Because: "another claim takes the name at the same moment"}},
+		"the bid of a server that died": {facts{Until: until, There: []RRset{bidding(me, now), bidding(other, now.Add(-BidAge-time.Second))}},
+			Decision{Verb: Write, Changes: []RRset{registered(me, until), gone(BidOf(domain, me), "TXT"), gone(BidOf(domain, other), "TXT")}}},
+		"a bid of ours that another process of ours made needless": {facts{Until: until, There: []RRset{registered(me, until), bidding(me, now)}},
+			Decision{Verb: Write, Changes: []RRset{gone(BidOf(domain, me), "TXT")}}},
+		"somebody else has it: withdraw": {facts{Until: until, There: []RRset{bidding(me, now), registered(other, time.Time{})}},
+			Decision{Verb: Taken, Changes: []RRset{gone(BidOf(domain, me), "TXT")},
+				Because: "acme.example.org belongs to heritage=yuba,owner=second,resource=subdomainclaim/team/acme,uid=UID-B, says the TXT record _yuba.acme.example.org. Use another name, or remove the records there"}},
+		"a FailoverRecord has it": {facts{Until: until, There: []RRset{set(RegistrationOf(domain), "TXT", `"heritage=yuba,owner=default,resource=failoverrecord/team/acme"`)}},
+			Decision{Verb: Taken, Because: "acme.example.org belongs to heritage=yuba,owner=default,resource=failoverrecord/team/acme, says the TXT record _yuba.acme.example.org. Use another name, or remove the records there"}},
+		"a reservation of another that is just over": {facts{Until: until, There: []RRset{registered(other, now.Add(-time.Minute))}},
+			Decision{Verb: Taken, Because: "acme.example.org belongs to " + other.registration(now.Add(-time.Minute)) + ", says the TXT record _yuba.acme.example.org. Use another name, or remove the records there"}},
+		"a reservation of another that is over": {facts{Until: until, There: []RRset{registered(other, now.Add(-Grace))}}, Decision{Verb: Bid, Changes: []RRset{bidding(me, now)}}},
+		"records below it": {facts{Until: until, There: []RRset{set("db."+domain, "CNAME", "x.")}},
+			Decision{Verb: Taken, Because: "acme.example.org is in use: the server has db.acme.example.org of type CNAME, which Yuba did not write. Use another name, or remove the records there"}},
+		"a delegation": {facts{Until: until, There: []RRset{set(domain, "NS", "ns.x.")}},
+			Decision{Verb: Taken, Because: "acme.example.org is in use: the server has acme.example.org of type NS, which Yuba did not write. Use another name, or remove the records there"}},
+		"take over what the annotation names": {facts{Wanted: records, TakeOver: other.registration(time.Time{}), There: []RRset{a, bidding(me, now), registered(other, time.Time{})}},
+			Decision{Verb: Write, Changes: []RRset{registered(me, time.Time{}), star, gone(BidOf(domain, me), "TXT")}}},
+		"reserved: nothing": {facts{Until: until, There: []RRset{registered(me, until)}}, Decision{Verb: Nothing}},
+		"reserved, and the addresses come: commit": {facts{Wanted: records, Until: until, There: []RRset{registered(me, until)}},
+			Decision{Verb: Write, Changes: []RRset{registered(me, time.Time{}), a, star}}},
+		"the addresses come too late: acquire anew": {facts{Wanted: records, Until: until, There: []RRset{registered(me, now)}}, Decision{Verb: Bid, Changes: []RRset{bidding(me, now)}}},
+		"expired: release":                          {facts{Until: now, There: []RRset{registered(me, now)}}, Decision{Verb: Release, Changes: []RRset{gone(RegistrationOf(domain), "TXT")}, Because: "the reservation is over"}},
+		"expired before":                            {facts{Until: now}, Decision{Verb: Release, Because: "the reservation is over"}},
+		"committed: nothing":                        {facts{Wanted: records, Last: records, There: []RRset{a, star, registered(me, time.Time{})}}, Decision{Verb: Nothing}},
+		"drift: repair, and say so": {facts{Wanted: records, Last: records, There: []RRset{set(domain, "A", "203.0.113.9"), registered(me, time.Time{})}},
+			Decision{Verb: Write, Changes: []RRset{a, star}, Repaired: []string{"acme.example.org A was 203.0.113.9 with TTL 300", "*.acme.example.org A was missing"}}},
+		"a CNAME in the way": {facts{Wanted: records, Last: records, There: []RRset{set(domain, "CNAME", "x."), star, registered(me, time.Time{})}},
+			Decision{Verb: Taken, Because: "acme.example.org has a record of type CNAME, which Yuba did not write. Delete it on the server"}},
+		"other addresses, and a name less": {facts{Wanted: []RRset{set(domain, "A", "192.0.2.2")}, Last: records, There: []RRset{a, star, registered(me, time.Time{})}},
+			Decision{Verb: Write, Changes: []RRset{set(domain, "A", "192.0.2.2"), gone("*."+domain, "A")}}},
+		"the registration was removed: bid again, and keep the records": {facts{Wanted: records, Last: records, There: []RRset{a, star}}, Decision{Verb: Bid, Changes: []RRset{bidding(me, now)}}},
+		"deleted: its own records, and nothing else": {facts{Gone: true, Last: records, There: []RRset{a, star, set(domain, "TXT", `"v=spf1"`), set("x."+domain, "A", "192.0.2.9"), registered(me, time.Time{})}},
+			Decision{Verb: Release, Changes: []RRset{gone(RegistrationOf(domain), "TXT"), gone(domain, "A"), gone("*."+domain, "A")}}},
+		"deleted, and somebody else has it": {facts{Gone: true, Last: records, There: []RRset{a, star, bidding(me, now), registered(other, time.Time{})}},
+			Decision{Verb: Release, Changes: []RRset{gone(BidOf(domain, me), "TXT")}}},
+		"deleted, and nothing is there": {facts{Gone: true}, Decision{Verb: Release}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := test.facts
+			f.Now, f.Domain = now, domain
+			if f.Me.UID == "" {
+				f.Me = me
+			}
+			if other := BidOf(domain, other); BidOf(domain, me) > other {
+				t.Fatal("the test wants the lower bid for me")
+			}
+			if diff := cmp.Diff(test.want, Decide(f)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

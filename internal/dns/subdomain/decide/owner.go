@@ -1,0 +1,152 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Owner identifies a claim. Claims of the same name on two Yuba servers have different UIDs.
+type Owner struct {
+	Server, Namespace, Name, UID string
+	// Process tells bids of several processes for one claim apart. It is not part of a registration.
+	Process string
+}
+
+// Registration is what the TXT record of a name says.
+type Registration struct {
+	Owner Owner
+	// Until is the end of a reservation; zero for ever.
+	Until time.Time
+	// Text is the whole text.
+	Text string
+}
+
+const (
+	heritage = "heritage=yuba"
+	resource = "subdomainclaim/"
+	bidMark  = "._yuba-bid."
+)
+
+// RegistrationOf is the name that has the owner of a domain.
+func RegistrationOf(domain string) string { return "_yuba." + domain }
+
+// BidOf is the name of an owner's bid, which nobody else writes.
+func BidOf(domain string, o Owner) string {
+	sum := sha256.Sum256([]byte(o.UID + "/" + o.Process))
+	return hex.EncodeToString(sum[:8]) + bidMark + domain
+}
+
+// registration is the text of a registration.
+func (o Owner) registration(until time.Time) string {
+	text := heritage + ",owner=" + o.Server + ",resource=" + resource + o.Namespace + "/" + o.Name + ",uid=" + o.UID
+	if !until.IsZero() {
+		text += ",until=" + strconv.FormatInt(until.Unix(), 10)
+	}
+	return text
+}
+
+// bid is the text of a bid.
+func (o Owner) bid(at time.Time) string {
+	return o.registration(time.Time{}) + ",at=" + strconv.FormatInt(at.Unix(), 10)
+}
+
+// parse reads a registration. Those of others have no owner that equals one of ours.
+func parse(text string) Registration {
+	r := Registration{Text: text}
+	fields := map[string]string{}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(part, "=")
+		fields[key] = value
+	}
+	if fields["heritage"] != "yuba" {
+		return r
+	}
+	if path, ok := strings.CutPrefix(fields["resource"], resource); ok {
+		namespace, name, _ := strings.Cut(path, "/")
+		r.Owner = Owner{Server: fields["owner"], Namespace: namespace, Name: name, UID: fields["uid"]}
+	}
+	if seconds, err := strconv.ParseInt(fields["until"], 10, 64); err == nil && r.Owner.UID != "" {
+		r.Until = time.Unix(seconds, 0)
+	}
+	return r
+}
+
+// ended reports whether a reservation is over for some time.
+func (r Registration) ended(now time.Time, since time.Duration) bool {
+	return !r.Until.IsZero() && !now.Before(r.Until.Add(since))
+}
+
+// registration is that of the domain.
+func (f *Facts) registration() (Registration, bool) {
+	text, found := f.text()
+	if !found {
+		return Registration{}, false
+	}
+	return parse(text), true
+}
+
+// text is that of the registration.
+func (f *Facts) text() (string, bool) {
+	if set := f.at(RegistrationOf(f.Domain), "TXT"); len(set.Contents) > 0 {
+		return unquoted(set.Contents[0]), true
+	}
+	return "", false
+}
+
+// bids are those of the domain.
+type bids struct {
+	// mine is the name of ours, and fresh whether others respect it.
+	mine  string
+	fresh bool
+	// others are alive, and stale ones are left by processes that died.
+	others, stale []string
+}
+
+func (f *Facts) bids() (all bids) {
+	all.mine = BidOf(f.Domain, f.Me)
+	for _, set := range f.There {
+		if set.Type != "TXT" || !strings.HasSuffix(set.Name, bidMark+f.Domain) || len(set.Contents) == 0 {
+			continue
+		}
+		text := unquoted(set.Contents[0])
+		age := ageOf(text, f.Now)
+		switch {
+		case set.Name == all.mine:
+			all.fresh = age < BidAge/2
+		case age > BidAge || f.Gone && parse(text).Owner.UID == f.Me.UID:
+			all.stale = append(all.stale, set.Name)
+		default:
+			all.others = append(all.others, set.Name)
+		}
+	}
+	return all
+}
+
+// ageOf is how long ago a bid was made; 0 if it does not say.
+func ageOf(bid string, now time.Time) time.Duration {
+	_, at, _ := strings.Cut(bid, ",at=")
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return now.Sub(time.Unix(seconds, 0))
+}
+
+// quoted is a text as content of a TXT record: strings of at most 255 bytes.
+func quoted(text string) string {
+	var parts []string
+	for len(text) > 250 {
+		parts, text = append(parts, text[:250]), text[250:]
+	}
+	return "\"" + strings.Join(append(parts, text), "\" \"") + "\""
+}
+
+func unquoted(content string) string {
+	return strings.Trim(strings.ReplaceAll(content, "\" \"", ""), "\"")
+}

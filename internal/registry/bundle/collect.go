@@ -1,0 +1,181 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/registry/layout"
+	"github.com/yuba-dev/yuba/internal/registry/mirror"
+	"github.com/yuba-dev/yuba/internal/registry/opentofu"
+)
+
+// The places of content in a bundle.
+const (
+	ToolDir       = "tools/tofu"
+	ProvidersFile = "providers.tar"
+	ModuleDir     = "modules"
+	ChartDir      = "charts"
+	ImageDir      = "images"
+	ManifestDir   = "manifests"
+)
+
+// lockFile is what a root module has of its providers.
+const lockFile = ".terraform.lock.hcl"
+
+// Content is what a bundle has.
+type Content struct {
+	// Tools are versions of OpenTofu, and ToolSource is where they come from.
+	Tools      []string
+	ToolSource opentofu.Source
+	// Platforms are those of tools, providers and images.
+	Platforms []layout.Platform
+	// LockFiles name providers. Those in modules count as well. Allow are patterns of providers, see [mirror.Options].
+	LockFiles, Allow []string
+	// Modules are directories, Charts files, and Manifests files.
+	Modules, Charts, Manifests []string
+	// Images are references of images and charts in OCI registries.
+	Images []string
+}
+
+// Collect brings content to a directory, from which [Pack] makes a bundle. What is there from an earlier attempt is not
+// fetched again. tell gets one line for each part.
+func Collect(ctx context.Context, c Content, dir string, tell func(format string, args ...any)) error {
+	var platforms []string
+	for _, p := range c.Platforms {
+		platforms = append(platforms, p.String())
+	}
+	for _, version := range c.Tools {
+		signer, err := c.ToolSource.Carry(ctx, version, platforms, filepath.Join(dir, filepath.FromSlash(ToolDir)), func(int64, int64) {})
+		if err != nil {
+			return fmt.Errorf("bundle OpenTofu %s: %w", version, err)
+		}
+		tell("OpenTofu %s for %s, signed by %s", version, strings.Join(platforms, ", "), signer)
+	}
+	locks := slices.Clone(c.LockFiles)
+	for _, module := range c.Modules {
+		found, err := copyTree(module, filepath.Join(dir, ModuleDir, filepath.Base(module)))
+		if err != nil {
+			return fmt.Errorf("bundle the modules in %s: %w", module, err)
+		}
+		tell("modules of %s", module)
+		locks = append(locks, found...)
+	}
+	for place, files := range map[string][]string{ChartDir: c.Charts, ManifestDir: c.Manifests} {
+		for _, file := range files {
+			if err := copyFile(file, filepath.Join(dir, place, filepath.Base(file))); err != nil {
+				return fmt.Errorf("bundle %s: %w", file, err)
+			}
+			tell("%s", file)
+		}
+	}
+	if err := c.providers(ctx, locks, dir, tell); err != nil {
+		return err
+	}
+	return c.images(ctx, dir, tell)
+}
+
+// providers exports the providers of lock files.
+func (c Content) providers(ctx context.Context, locks []string, dir string, tell func(format string, args ...any)) error {
+	var wants []mirror.Want
+	for _, path := range locks {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if wants, err = mirror.Wanted(wants, text); err != nil {
+			return fmt.Errorf("bundle the providers of %s: %w", path, err)
+		}
+	}
+	path := filepath.Join(dir, ProvidersFile)
+	if len(wants) == 0 {
+		return nil
+	}
+	if _, err := os.Lstat(path); err == nil {
+		tell("providers of an earlier attempt")
+		return nil
+	}
+	work := dir + ".providers"
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		return err
+	}
+	file, err := os.Create(filepath.Join(work, ProvidersFile))
+	if err != nil {
+		return err
+	}
+	err = mirror.Export(ctx, wants, c.Platforms, mirror.Options{Allow: c.Allow}, work, file, func(got mirror.Carried) {
+		tell("%s %s for %s", got.Provider, got.Version, got.Platform)
+	})
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("bundle the providers: %w", errors.Join(err, os.RemoveAll(work)))
+	}
+	return errors.Join(os.Rename(file.Name(), path), os.RemoveAll(work))
+}
+
+// copyTree copies a directory, and returns its lock files. Working directories of tofu, states and hidden files are not
+// modules, and may have secrets.
+func copyTree(from, to string) (locks []string, err error) {
+	if err := os.RemoveAll(to); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(from)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // it was only read
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		base := entry.Name()
+		hidden := strings.HasPrefix(base, ".") && base != lockFile
+		switch {
+		case hidden && entry.IsDir():
+			return fs.SkipDir
+		case entry.IsDir(), hidden, strings.HasSuffix(base, ".tfstate"), strings.Contains(base, ".tfstate."), strings.HasSuffix(base, ".tfvars"), strings.HasSuffix(base, ".tfvars.json"):
+			return nil
+		case !entry.Type().IsRegular():
+			return fmt.Errorf("%s is not a regular file", name)
+		}
+		if base == lockFile {
+			locks = append(locks, filepath.Join(from, name))
+		}
+		file, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close() //nolint:errcheck // it was only read
+		return write(file, filepath.Join(to, name))
+	})
+	return locks, err
+}
+
+func copyFile(from, to string) error {
+	file, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	return write(file, to)
+}
+
+func write(from io.Reader, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, from)
+	return errors.Join(err, file.Close())
+}
