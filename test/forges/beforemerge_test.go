@@ -19,7 +19,7 @@ const numbered = "resource \"terraform_data\" \"c\" { input = %d }\n"
 func TestPlansAreAppliedBeforeTheMerge(t *testing.T) {
 	server, y := giteatest.Start(t), start(t)
 	t.Run("apply, merge, and a second pull request", func(t *testing.T) { beforeMerge(t, newWorld(t, server, y, "before", false)) })
-	t.Run("two planners of one repository", func(t *testing.T) { twoPlanners(t, newWorld(t, server, y, "twice", false)) })
+	t.Run("two planners of one repository", func(t *testing.T) { twoEnvironments(t, newWorld(t, server, y, "twice", false)) })
 }
 
 // offered is the command in our comment that begins so.
@@ -145,8 +145,8 @@ func beforeMerge(t *testing.T, w *world) {
 	w.eventually(t, "nothing holds the stack any more", func() bool { return w.held(t, "c") == "" })
 }
 
-// twoPlanners: each planner has a comment and a status of its own, and leaves the other's alone.
-func twoPlanners(t *testing.T, w *world) {
+// twoEnvironments: each planner has a comment and a status of its own, and leaves the other's alone.
+func twoEnvironments(t *testing.T, w *world) {
 	w.y.run(t, "", "kubectl", "label", "terraform", "a", "-n", w.ns, "environment=prod")
 	w.y.run(t, "", "kubectl", "patch", "pullrequestplanner", "prs", "-n", w.ns, "--type", "merge", "-p", `{"spec":{"stackSelector":{"matchLabels":{"environment":"prod"}},"feedback":{"environment":"prod"}}}`)
 	w.y.apply(t, strings.NewReplacer("%[1]s", w.ns, "%[2]s", "2s", "name: prs", "name: others").Replace(planner)+
