@@ -122,11 +122,9 @@ func TestAReleaseInAComposition(t *testing.T) {
 		t.Errorf("yuba app delete says:\n%s%s", news, said)
 	}
 	for _, gone := range []client.Object{page, note, &helmv2.HelmRelease{}} {
-		name := names[note]
+		name := "site-shop-app"
 		if m, is := gone.(*corev1.ConfigMap); is {
 			name = names[m]
-		} else {
-			name = "site-shop-app"
 		}
 		if err := y.client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: name}, gone); !apierrors.IsNotFound(err) {
 			t.Errorf("%T %s is still there: %v", gone, name, err)

@@ -169,7 +169,7 @@ type PlatformOrganization struct {
 }
 
 // PlatformDomainMode says who keeps the records of a domain.
-// +kubebuilder:validation:Enum=Manual;API;Pool
+// +kubebuilder:validation:Enum=Manual;API
 type PlatformDomainMode string
 
 const (
@@ -177,14 +177,11 @@ const (
 	DomainManual PlatformDomainMode = "Manual"
 	// DomainAPI has a module keep the records, in the phase dns.
 	DomainAPI PlatformDomainMode = "API"
-	// DomainPool has a SubdomainPool keep the name and the records.
-	DomainPool PlatformDomainMode = "Pool"
 )
 
 // PlatformDomain is the DNS name of a platform.
 //
 // +kubebuilder:validation:XValidation:rule="self.mode != 'API' || has(self.provider)",message="mode API needs a provider, such as hetzner: it chooses the module of the phase dns"
-// +kubebuilder:validation:XValidation:rule="(self.mode == 'Pool') == has(self.pool)",message="pool names a SubdomainPool, for mode Pool only"
 type PlatformDomain struct {
 	// The DNS name of the platform, such as acme.example.org. It is the platform's identity: it cannot
 	// change, and no two platforms have the same one.
@@ -194,8 +191,8 @@ type PlatformDomain struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the DNS name is the platform's identity and cannot change: create another Platform"
 	FQDN string `json:"fqdn"`
 
-	// Who keeps the records. Manual (the default): people, and the status lists the records. API: the
-	// module of the phase dns, with the provider's API. Pool: a SubdomainPool.
+	// Who keeps the records. Manual (the default): people, for the addresses in the status. API: the
+	// module of the phase dns, with the provider's API.
 	// +kubebuilder:default:=Manual
 	// +optional
 	Mode PlatformDomainMode `json:"mode,omitempty"`
@@ -210,11 +207,6 @@ type PlatformDomain struct {
 	// provider.
 	// +optional
 	CredentialsRef *meta.LocalObjectReference `json:"credentialsRef,omitempty"`
-
-	// With mode Pool: the name of the SubdomainPool.
-	// +kubebuilder:validation:MaxLength=253
-	// +optional
-	Pool string `json:"pool,omitempty"`
 }
 
 // PlatformLibrary is a collection of modules with the standard interface: each phase has an output object of

@@ -12,6 +12,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -124,6 +125,9 @@ type Handler struct {
 	Holder  string
 	Version string
 	Log     *slog.Logger
+
+	// platformReaders counts who reads the progress of platforms.
+	platformReaders atomic.Int32
 }
 
 // ServeMux returns the routes, all below PathPrefix.

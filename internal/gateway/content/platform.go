@@ -33,7 +33,12 @@ const (
 	// maxPlatformRuns limits the runs of each stack in a replay.
 	maxPlatformRuns = 50
 	// platformPause is how often a stream looks for news. The phases of a bootstrap take seconds.
-	platformPause = 300 * time.Millisecond
+	platformPause = time.Second
+	// maxPlatformLog limits what is read of a log at a time. The rest of it is left out, as a debug log may have
+	// any size, and the log itself has its own page.
+	maxPlatformLog = 4 << 20
+	// maxPlatformStreams limits the readers at a time.
+	maxPlatformStreams = 16
 	// platformBeat is how often a stream without news sends a comment, so that proxies keep it open.
 	platformBeat = 15 * time.Second
 )
@@ -72,16 +77,38 @@ func (f *platformFeed) next(ctx context.Context) (*yubav1.Platform, []progress.E
 		if err != nil {
 			return nil, nil, err
 		}
-		events = append(events, lines...)
+		if events = append(events, lines...); len(events) > 2*maxPlatformEvents {
+			events = newest(events)
+		}
 	}
 	// What a phase has become is said after what its run said.
 	events = append(events, progress.Between(f.last, &p.Status, f.h.now())...)
 	f.last = p.Status.DeepCopy()
+	return p, newest(events), nil
+}
+
+// newest sorts events by time, and keeps the newest ones.
+func newest(events []progress.Event) []progress.Event {
 	slices.SortStableFunc(events, func(a, b progress.Event) int { return a.Time.Compare(b.Time) })
-	if len(events) > maxPlatformEvents {
-		events = events[len(events)-maxPlatformEvents:]
-	}
-	return p, events, nil
+	return slices.Clone(events[max(0, len(events)-maxPlatformEvents):])
+}
+
+// part keeps what follows the first bytes of a text, up to a limit.
+type part struct {
+	skip, dropped int
+	kept          bytes.Buffer
+}
+
+// Write implements [io.Writer].
+func (p *part) Write(data []byte) (int, error) {
+	size := len(data)
+	skipped := min(p.skip, len(data))
+	p.skip -= skipped
+	data = data[skipped:]
+	room := min(len(data), maxPlatformLog-p.kept.Len())
+	p.kept.Write(data[:room])
+	p.dropped += len(data) - room
+	return size, nil
 }
 
 func (h *Handler) now() time.Time { return time.Now().UTC() }
@@ -97,7 +124,7 @@ func (f *platformFeed) lines(ctx context.Context, t *infrav1.Terraform) (events 
 		if f.ended[id] {
 			continue
 		}
-		var log bytes.Buffer
+		log := part{skip: f.read[id]}
 		err := f.h.Runs.WriteLog(ctx, run.StackOf(t), id, false, &log)
 		if errors.Is(err, run.ErrNotFound) {
 			continue // it has not begun
@@ -105,14 +132,13 @@ func (f *platformFeed) lines(ctx context.Context, t *infrav1.Terraform) (events 
 		if err != nil {
 			return nil, fmt.Errorf("read the log of the run %s: %w", id, err)
 		}
-		whole := log.Bytes()
-		fresh := whole[min(f.read[id], len(whole)):]
+		fresh := log.kept.Bytes()
 		if end := bytes.LastIndexByte(fresh, '\n'); end >= 0 {
 			fresh = fresh[:end+1]
 		} else if rec.Result == nil {
 			fresh = nil // a part of a line
 		}
-		f.read[id] += len(fresh)
+		f.read[id] += len(fresh) + log.dropped
 		f.ended[id] = rec.Result != nil
 		for line := range bytes.Lines(fresh) {
 			if e, ok := eventOf(t, line); ok {
@@ -144,6 +170,11 @@ func eventOf(t *infrav1.Terraform, line []byte) (progress.Event, bool) {
 
 // platformEvents serves all events until now, as JSON.
 func (h *Handler) platformEvents(w http.ResponseWriter, r *http.Request) error {
+	leave, err := h.enterPlatform()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	_, events, err := h.platformFeed(r).next(r.Context())
 	if err != nil {
 		return err
@@ -152,6 +183,15 @@ func (h *Handler) platformEvents(w http.ResponseWriter, r *http.Request) error {
 		events = []progress.Event{}
 	}
 	return writeJSON(w, map[string]any{"events": events, "done": h.platformOver(r)})
+}
+
+// enterPlatform lets some readers in at a time.
+func (h *Handler) enterPlatform() (leave func(), err error) {
+	if h.platformReaders.Add(1) > maxPlatformStreams {
+		h.platformReaders.Add(-1)
+		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d clients read the progress of platforms already", maxPlatformStreams), 5)
+	}
+	return func() { h.platformReaders.Add(-1) }, nil
 }
 
 func (h *Handler) platformOver(r *http.Request) bool {
@@ -172,6 +212,11 @@ func over(p *yubav1.Platform) bool {
 // platformLogs serves all events, and those to come until the platform is ready, as server-sent events. The last
 // one is of the type done.
 func (h *Handler) platformLogs(w http.ResponseWriter, r *http.Request) error {
+	leave, err := h.enterPlatform()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	feed := h.platformFeed(r)
 	p, events, err := feed.next(r.Context())
 	if err != nil {

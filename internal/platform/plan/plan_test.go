@@ -139,6 +139,20 @@ func TestAMachinesStack(t *testing.T) {
 	}
 }
 
+// TestCredentialsAreForTheirProviderOnly: what works in the cluster may come from anywhere, and does not get
+// the account's credentials.
+func TestCredentialsAreForTheirProviderOnly(t *testing.T) {
+	for provider, dns := range map[string]bool{"hetzner": true, "oci": false} {
+		p := acme(func(s *yubav1.PlatformSpec) { s.Domain.Mode, s.Domain.Provider = yubav1.DomainAPI, provider })
+		for _, s := range Steps(p, Given{}) {
+			want := s.Phase == yubav1.PhasePreflight || s.Phase == yubav1.PhaseNetwork || s.Phase == yubav1.PhaseMachines || s.Phase == yubav1.PhaseDNS && dns
+			if has := len(s.Spec.EnvFrom) > 0; has != want {
+				t.Errorf("with DNS of %s: %s has credentials: %v", provider, s.ID, has)
+			}
+		}
+	}
+}
+
 func TestApprovalsAreOfPhases(t *testing.T) {
 	p := acme(func(s *yubav1.PlatformSpec) {
 		s.Approval = yubav1.ApprovalAuto

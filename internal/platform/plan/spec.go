@@ -29,6 +29,9 @@ var reads = map[yubav1.PlatformPhaseName][]string{
 // ofProvider are the phases that a library has for each provider.
 var ofProvider = []yubav1.PlatformPhaseName{yubav1.PhasePreflight, yubav1.PhaseNetwork, yubav1.PhaseMachines, yubav1.PhaseDNS}
 
+// withCredentials are the phases whose modules get the credentials of the region's provider.
+var withCredentials = []yubav1.PlatformPhaseName{yubav1.PhasePreflight, yubav1.PhaseNetwork, yubav1.PhaseMachines}
+
 // inCluster are the phases whose modules need the kubeconfig of the cluster.
 var inCluster = []yubav1.PlatformPhaseName{yubav1.PhaseKubernetes, yubav1.PhaseGitOps, yubav1.PhaseComponents}
 
@@ -51,8 +54,13 @@ func (r *region) fill(s *Step) {
 	overlay(values, r.spec.Variables)
 	overlay(values, changed.Variables)
 	r.write(s, module, values, changed.VariablesFrom, changed.Approval)
-	if s.Phase == yubav1.PhaseDNS && r.platform.Spec.Domain.CredentialsRef != nil {
-		s.Spec.EnvFrom = envFrom(r.platform.Spec.Domain.CredentialsRef)
+	if domain := r.platform.Spec.Domain; s.Phase == yubav1.PhaseDNS {
+		switch {
+		case domain.CredentialsRef != nil:
+			s.Spec.EnvFrom = envFrom(domain.CredentialsRef)
+		case r.spec.CredentialsRef != nil && domain.Provider == r.spec.Provider:
+			s.Spec.EnvFrom = envFrom(r.spec.CredentialsRef)
+		}
 	}
 	if s.Phase == yubav1.PhasePreflight {
 		// It can never make anything, whatever its module has: that is what makes it safe to try first.
@@ -81,7 +89,8 @@ func (r *region) write(s *Step, m *yubav1.PlatformModule, values map[string]any,
 		Suspend: p.Suspend, EnableInventory: true,
 		WriteOutputsToSecret: &infrav1.WriteOutputsToSecretSpec{Name: OutputsSecret(s.Stack)},
 	}
-	if r.spec.CredentialsRef != nil {
+	// The others are for the cluster, and may come from anywhere.
+	if r.spec.CredentialsRef != nil && slices.Contains(withCredentials, s.Phase) {
 		s.Spec.EnvFrom = envFrom(r.spec.CredentialsRef)
 	}
 	for _, id := range s.Needs {
