@@ -126,6 +126,7 @@ func (f *finding) programs(stacks []infrav1.Terraform) (out []*stack) {
 		at := slices.IndexFunc(found, func(s discover.Stack) bool { return s.Name == a.Name })
 		one := f.admit(found[at], a.Missing)
 		one.Files, one.Changed, one.Via = discover.Sum(f.head, found[at]), a.Files, f.via
+		one.Never = stacks[at].Spec.PlanOnly || stacks[at].DriftOnly()
 		if a.More > 0 {
 			one.Changed = f.changed // some too many, rather than some too few
 		}

@@ -147,6 +147,8 @@ type stack struct {
 	// asked says that Via was asked to fetch, after a merge.
 	asked  bool
 	cancel func()
+	// Never says that the stack never applies, whatever is approved.
+	Never bool `json:",omitempty"`
 	// progress is that of its apply before the merge, nil without one.
 	progress *progress
 }
@@ -155,6 +157,8 @@ type stack struct {
 type merged struct {
 	At     time.Time
 	Commit string
+	// Base is the revision of the GitRepository when the merge was seen.
+	Base string `json:",omitempty"`
 	// Approvers and Objections are those of the planned head.
 	Approvers  []forge.User
 	Objections []string
@@ -380,7 +384,7 @@ func (s *stack) again() {
 	if !s.Shown.IsZero() {
 		former, shown = s.Digest, s.Shown
 	}
-	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, Via: s.Via, Owners: s.Owners,
+	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, Via: s.Via, Never: s.Never, Owners: s.Owners,
 		Former: former, FormerShown: shown, progress: s.progress, State: comment.Waiting}
 }
 
