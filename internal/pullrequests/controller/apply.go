@@ -259,7 +259,7 @@ func (r *Reconciler) diverged(ctx context.Context, l *link, p *pull, stacks []*s
 		return nil, err
 	}
 	head := p.source.Tree
-	merged := head
+	var merged discover.Tree
 	if changes.Incomplete { // then the base must have nothing that the head does not have
 		merged = base.Tree
 	} else {
