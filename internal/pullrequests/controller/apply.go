@@ -30,8 +30,9 @@ type applying struct {
 	Commit string
 	By     forge.User
 	At     time.Time
-	// Stacks are the names of the wanted stacks.
+	// Stacks are the names of the wanted stacks, Plans the digests of their plans: a plan that is made later needs a new request.
 	Stacks []string
+	Plans  map[string]string
 	// Approvers are those who approved the plans, or who asked for the apply if nobody must.
 	Approvers []forge.User
 }
@@ -76,7 +77,7 @@ func (r *Reconciler) applyCommand(ctx context.Context, m *memory, l *link, p *pu
 		return "", false, err
 	}
 	var owners [][]string
-	wanted := &applying{Commit: p.Head, By: by, At: at, Approvers: request.Review.Approvers}
+	wanted := &applying{Commit: p.Head, By: by, At: at, Plans: map[string]string{}, Approvers: request.Review.Approvers}
 	for _, s := range p.Stacks {
 		if len(c.Stacks) > 0 && !slices.ContainsFunc(c.Stacks, s.is) {
 			continue
@@ -85,6 +86,7 @@ func (r *Reconciler) applyCommand(ctx context.Context, m *memory, l *link, p *pu
 		request.Stacks, owners = append(request.Stacks, one), append(owners, s.Owners...)
 		if one.Applies() {
 			wanted.Stacks = append(wanted.Stacks, s.Name)
+			wanted.Plans[s.Name] = s.approvable()
 		}
 	}
 	request.OwnersMissing = decide.MissingOwners(owners, request.Review.Approvers)
@@ -95,10 +97,29 @@ func (r *Reconciler) applyCommand(ctx context.Context, m *memory, l *link, p *pu
 		wanted.Approvers = []forge.User{by}
 	}
 	if p.Apply != nil { // a request for some stacks does not end one for others
-		wanted.Stacks = append(wanted.Stacks, slices.DeleteFunc(p.Apply.Stacks, func(name string) bool { return slices.Contains(wanted.Stacks, name) })...)
+		wanted.add(p.Apply)
 	}
 	p.Apply = wanted
 	return "", true, nil
+}
+
+// add adds the stacks of an earlier request that a request does not name.
+func (a *applying) add(earlier *applying) {
+	for _, name := range earlier.Stacks {
+		if !slices.Contains(a.Stacks, name) {
+			a.Stacks = append(a.Stacks, name)
+			a.Plans[name] = earlier.Plans[name]
+		}
+	}
+}
+
+// asked is the digest of the plan that is to be applied: the one shown, if it is still the one of the request.
+func (p *pull) asked(s *stack) string {
+	shown := s.approvable()
+	if p.Apply != nil && p.Apply.Plans[s.Name] != shown {
+		return ""
+	}
+	return shown
 }
 
 func (r *Reconciler) unlock(ctx context.Context, m *memory, p *pull, names []string) (string, bool, error) {
@@ -172,7 +193,11 @@ func (r *Reconciler) lockAll(ctx context.Context, m *memory, l *link, p *pull) e
 		held := slices.ContainsFunc(m.holds[p.key()], func(t *infrav1.Terraform) bool {
 			return t.Namespace+"/"+t.Name == s.Name && t.PullRequestHold().Commit == p.Head
 		})
-		if slices.Contains(p.Apply.Stacks, s.Name) && !held && s.candidate().Applies() {
+		switch {
+		case !slices.Contains(p.Apply.Stacks, s.Name) || held || !s.candidate().Applies():
+		case p.asked(s) == "":
+			s.progress = &progress{state: comment.Held, reason: "its plan has changed since the apply was asked for: look at it, and repeat the command"}
+		default:
 			open = append(open, s)
 		}
 	}
@@ -234,7 +259,7 @@ func (r *Reconciler) diverged(ctx context.Context, l *link, p *pull, stacks []*s
 		return nil, err
 	}
 	head := p.source.Tree
-	merged := head
+	var merged discover.Tree
 	if changes.Incomplete { // then the base must have nothing that the head does not have
 		merged = base.Tree
 	} else {
@@ -271,7 +296,7 @@ func (r *Reconciler) advance(ctx context.Context, l *link, p *pull, s *stack, t 
 		return err
 	}
 	plan := t.Status.Plan
-	facts := decide.Merged{Allowed: true, Shown: s.approvable(), Commit: h.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
+	facts := decide.Merged{Allowed: true, Shown: p.asked(s), Commit: h.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
 		Pending: plan.Pending, Changes: plan.ChangesDigest, Approved: approvedPlan(t), Failed: failedApply(t)}
 	if p.Apply != nil {
 		facts.Review.Approvers = p.Apply.Approvers
