@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -32,8 +33,8 @@ func (n node) callHome(t *testing.T, server string) int {
 	if !roots.AppendCertsFromPEM([]byte(n.CA)) {
 		t.Fatalf("the node has no certificate authority: %q", n.CA)
 	}
-	kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u, user: {token: of-the-cluster}}]\n"+
-		"contexts: [{name: c, context: {cluster: c, user: u}}]\ncurrent-context: c\n", server)
+	kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %q, certificate-authority-data: %s}}]\nusers: [{name: u, user: {token: of-the-cluster}}]\n"+
+		"contexts: [{name: c, context: {cluster: c, user: u}}]\ncurrent-context: c\n", server, base64.StdEncoding.EncodeToString([]byte(n.CA)))
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, n.URL, strings.NewReader(kubeconfig))
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +102,7 @@ resource "yubatest_object" "cluster" {
 		if first.URL == "" && e.Phase == "eu/kubernetes" && strings.Contains(e.Message, "acme-eu-kubeconfig") {
 			first = p.firstNode()
 			if code := first.callHome(t, "https://203.0.113.7:6443"); code != http.StatusNoContent {
-				t.Errorf("the node has the answer %d", code)
+				t.Fatalf("the node has the answer %d", code)
 			}
 			if code := first.callHome(t, "https://198.51.100.66:6443"); code != http.StatusUnauthorized {
 				t.Errorf("a second call has the answer %d", code)
