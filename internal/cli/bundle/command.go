@@ -143,7 +143,7 @@ func newVerifyCommand(a *session.App) *cobra.Command {
 		defer file.Close() //nolint:errcheck // it was only read
 		s, err := bundle.Read(cmd.Context(), file, "")
 		if err != nil {
-			return err
+			return fmt.Errorf("verify %s: %w", args[0], err)
 		}
 		if out.Machine() {
 			return out.Print(a.Out, s)
@@ -187,7 +187,7 @@ docker.io/rancher/k3s:v1 becomes REGISTRY/rancher/k3s:v1. Credentials are those 
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		if _, err := bundle.Read(cmd.Context(), file, dir); err != nil {
-			return err
+			return fmt.Errorf("push %s: %w", args[0], err)
 		}
 		pushed := 0
 		err = bundle.Push(cmd.Context(), dir, to, insecure, func(from, to string) {
