@@ -178,6 +178,10 @@ func interrupted(key types.NamespacedName, err error) error {
 	if errors.As(err, &coded) {
 		return err
 	}
+	var changed *changedError
+	if errors.As(err, &changed) {
+		return fmt.Errorf("hand over %s: %w", key, err)
+	}
 	return fmt.Errorf("hand over %s: %w.\nNobody runs it now. To continue, run the same command again; to undo it:\n    yuba take-back %s", key, err, key)
 }
 
@@ -215,7 +219,8 @@ func (h *handover) one(ctx context.Context, key types.NamespacedName) (*handed, 
 		return nil, fmt.Errorf("%s exists, and is of something else. Name another directory", mark.Dir)
 	default:
 		// 3. Write and prove, and 4. arm.
-		if err := h.writeAndArm(ctx, t, mark, done); err != nil {
+		err := h.arm(ctx, t, mark, done)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -223,14 +228,31 @@ func (h *handover) one(ctx context.Context, key types.NamespacedName) (*handed, 
 		return nil, err
 	}
 	// 5. Record.
-	err = remark(ctx, h.Session, key, mark.ID, func(m *moving.Handover) (*moving.Handover, map[string]any) {
-		m.Phase, m.Serial = moving.PhaseDone, done.Serial
-		return m, nil
-	})
-	if err != nil {
+	if err := h.record(ctx, key, mark, done.Serial); err != nil {
 		return nil, err
 	}
 	return done, h.step("recorded")
+}
+
+// record writes the new owner into the mark. If somebody has taken the stack back meanwhile with --abandoned, the
+// directory must not work.
+func (h *handover) record(ctx context.Context, key types.NamespacedName, mark moving.Handover, serial uint64) error {
+	err := remark(ctx, h.Session, key, mark.ID, from{moving.PhaseArming, moving.PhaseDone}, func(m *moving.Handover) (*moving.Handover, map[string]any) {
+		m.Phase, m.Serial = moving.PhaseDone, serial
+		return m, nil
+	})
+	var changed *changedError
+	if !errors.As(err, &changed) {
+		return err
+	}
+	c, readErr := readCard(mark.Dir)
+	if readErr == nil && c.ID == mark.ID {
+		readErr = (&directory{path: mark.Dir, card: c}).disarm(mark)
+	}
+	if readErr != nil {
+		return fmt.Errorf("%w. Its directory %s could not be disarmed (%w): delete it", err, mark.Dir, readErr)
+	}
+	return fmt.Errorf("%w. tofu refuses to work in %s now", err, mark.Dir)
 }
 
 // free refuses a directory that is in use, before the stack is marked.
@@ -244,44 +266,6 @@ func (h *handover) free(t *infrav1.Terraform) error {
 		return nil
 	}
 	return ui.Exitf(ui.ExitFailure, "hand over %s: %s exists already. Name another --dir, or move that away. Nothing was changed", session.KeyOf(t), dir)
-}
-
-// writeAndArm writes the directory under another name, proves it, and renames it.
-func (h *handover) writeAndArm(ctx context.Context, t *infrav1.Terraform, mark moving.Handover, done *handed) error {
-	parent := filepath.Dir(mark.Dir)
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return err
-	}
-	partial := filepath.Join(parent, "."+t.Name+"."+mark.ID+".partial")
-	if err := os.RemoveAll(partial); err != nil { // of an interrupted call
-		return err
-	}
-	if err := os.Mkdir(partial, 0o700); err != nil {
-		return err
-	}
-	c, err := h.fetch(ctx, t, filepath.Join(partial, programDir))
-	if err != nil {
-		return err
-	}
-	mark.Serial, mark.Phase = c.serial(), moving.PhaseDone
-	d := &directory{path: partial, secrets: h.secrets, card: card{Handover: mark, Namespace: t.Namespace, Name: t.Name, Home: h.Config.Host}}
-	if done.Proof, err = h.write(ctx, d, c); err != nil {
-		return err
-	}
-	if err := h.step("written"); err != nil {
-		return err
-	}
-	done.Serial, done.Withheld = mark.Serial, d.card.Withheld
-	if err := d.finish(d.readme(done.Proof)); err != nil {
-		return err
-	}
-	if err := synced(partial); err != nil {
-		return err
-	}
-	if err := os.Rename(partial, mark.Dir); err != nil {
-		return err
-	}
-	return synced(parent)
 }
 
 // write writes what the new owner gets, and proves it.
@@ -326,17 +310,11 @@ func (h *handover) write(ctx context.Context, d *directory, c *content) (proof s
 	return p.provesNoChanges(ctx)
 }
 
-func synced(dir string) error {
-	file, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
-}
-
 // Request hands over one stack, or takes it back, without a terminal.
 type Request struct {
 	To, Dir, Tool string
+	// Abandoned is the flag of "yuba take-back".
+	Abandoned bool
 	// Step is called between two steps, and ends the call there if it returns an error.
 	Step func(name string) error
 }
@@ -354,6 +332,6 @@ func (r Request) TakeBack(ctx context.Context, s *session.Session, key types.Nam
 	if err != nil {
 		return err
 	}
-	b := &takeback{Session: s, yes: true, step: r.Step, out: &ui.Output{}}
+	b := &takeback{Session: s, abandoned: r.Abandoned, yes: true, step: r.Step, out: &ui.Output{}}
 	return b.run(ctx, t)
 }
