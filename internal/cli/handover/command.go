@@ -34,6 +34,8 @@ type handover struct {
 	*session.Session
 	to, dir, owner, tool string
 	secrets, unproven    bool
+	unconfined           bool
+	cage                 cage
 	yes                  bool
 	leave                []string
 	out                  *ui.Output
@@ -63,8 +65,11 @@ proves it: a plan there must find no changes (import: nothing but imports). Only
 If the proof fails, or the command is interrupted, the stack stays marked and nobody runs it: run the same command again, or
 undo it with "yuba take-back".
 
-Without --secrets, values of Secrets are not written: README.md of the directory lists them. The proof runs on this machine, with
-the stack's variables and environment.`,
+Without --secrets, values of Secrets are not written: README.md of the directory lists them.
+
+The proof runs the stack's program and its providers on this machine, with the stack's variables and environment. They are confined
+by yuba-sandbox: they have a home directory of their own, see neither your files nor your configuration of tofu, and reach the
+network. Where yuba-sandbox does not work, the command refuses; --unconfined runs them with your rights.`,
 		Example: "  yuba hand-over vpc --to tofu --dir ./handed-over --secrets\n  yuba hand-over vpc dns --to import --dir ./handed-over --leave null_resource.wait\n" +
 			"  yuba hand-over vpc --to crossplane --dir ./manifests --owner 'the platform team'\n  yuba take-back vpc",
 		Args: ui.Arguments(1, -1), ValidArgsFunction: a.StackNames(true),
@@ -76,6 +81,7 @@ the stack's variables and environment.`,
 	flags.StringVar(&h.tool, "tool", "", "the program for the proof (default tofu on PATH)")
 	flags.BoolVar(&h.secrets, "secrets", false, "write values of Secrets, too, readable for you only")
 	flags.BoolVar(&h.unproven, "no-proof", false, "do not make a plan in the directory")
+	flags.BoolVar(&h.unconfined, "unconfined", false, "make the proof without yuba-sandbox: the stack's program can read your files")
 	flags.StringArrayVar(&h.leave, "leave", nil, "with --to import, an address to leave out; can be repeated")
 	flags.BoolVarP(&h.yes, "yes", "y", false, "hand over without a question")
 	h.out = ui.AddOutputFlag(cmd, "json", "yaml")
@@ -119,6 +125,9 @@ func (h *handover) check(cmd *cobra.Command) error {
 	}
 	if !h.unproven {
 		h.tool, err = findTool(h.tool)
+	}
+	if !h.unproven && !h.unconfined && err == nil {
+		h.cage, err = findCage(cmd.Context(), h.tool)
 	}
 	return err
 }
@@ -303,7 +312,7 @@ func (h *handover) write(ctx context.Context, d *directory, c *content) (proof s
 		return "none was asked for (--no-proof)", nil
 	}
 	h.News("%s/%s: making a plan in its directory …", d.card.Namespace, d.card.Name)
-	p := &prover{tool: h.tool, module: d.module(), home: filepath.Join(d.path, "home"), content: c, secrets: h.secrets}
+	p := &prover{tool: h.tool, module: d.module(), program: filepath.Join(d.path, programDir), cage: h.cage, content: c, secrets: h.secrets}
 	if h.to == toImport {
 		return p.provesImports(ctx, list, h.leave)
 	}

@@ -10,7 +10,7 @@
 //	content.go     what the last apply used, from the home's export
 //	directory.go   the directory for plain tofu; words.go its README
 //	resources.go   ids and import blocks; crossplane.go manifests
-//	prove.go       a plan without changes
+//	prove.go       a plan without changes; cage.go its sandbox
 //
 // The order of the steps is the safety of a hand-over. At no moment may both owners run the stack:
 //
