@@ -36,7 +36,8 @@ func newRestoreCommand(a *session.App) *cobra.Command {
 		Short: "Restore stacks from an archive, with their states and histories",
 		Long: `Restore all stacks of an archive, or those named, to the same home or another one. A stack that does not exist is created from its
 manifest, suspended, in its namespace. Its state becomes the archived one by a run that is recorded like others, and its earlier
-versions and runs are added to the history. Nothing is resumed: make a plan first.
+versions and runs are added to the history. Nothing is resumed: make a plan first. A created stack belongs to no platform,
+Kustomization or other owner: the labels by which they find their stacks are left out.
 
 The command verifies the whole archive before it changes anything. It refuses a stack whose state is newer than the archived one or
 of another lineage, and a stack that is not suspended. Secrets and sources are not restored; the archive has them as manifests if
@@ -259,12 +260,17 @@ func (r *restorer) create(ctx context.Context, c *restored) error {
 			return fmt.Errorf("create namespace %s: %w", c.Namespace, err)
 		}
 	}
-	made := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name, Labels: was.Labels}, Spec: was.Spec}
-	made.Spec.Suspend = true
-	if err := r.Objects.Create(ctx, made, session.FieldOwner); err != nil {
+	if err := r.Objects.Create(ctx, made(&was), session.FieldOwner); err != nil {
 		return fmt.Errorf("create the stack: %w", err)
 	}
 	return nil
+}
+
+// made is a stack to create from an archived one: suspended, and nobody's.
+func made(was *infrav1.Terraform) *infrav1.Terraform {
+	t := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: was.Namespace, Name: was.Name, Labels: freeLabels(was.Labels)}, Spec: was.Spec}
+	t.Spec.Suspend = true
+	return t
 }
 
 // pushState makes the archived state the current one, by a recorded run under the state's lock.
