@@ -123,12 +123,12 @@ func BeforeMerge(m Merged) (Fate, string) {
 		return Applying, "the plan " + m.Pending + " is approved"
 	case m.Shown == "" || m.Changes != m.Shown:
 		return Differs, fmt.Sprintf("the plan %s changes something else than what was shown: it waits for an approval, or for a new command after \"/yuba replan\"", m.Pending)
+	case m.Refusal != "":
+		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval. %s", m.Pending, m.Refusal)
 	case !m.Same:
 		return Differs, fmt.Sprintf("the plan %s is not of the files that were planned: it waits for an approval", m.Pending)
 	case m.OtherInputs:
 		return Differs, fmt.Sprintf("the plan %s changes what was shown, but values of inputs have changed since: it waits for an approval", m.Pending)
-	case m.Refusal != "":
-		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval. %s", m.Pending, m.Refusal)
 	case len(m.Review.Approvers) == 0:
 		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval", m.Pending)
 	}
