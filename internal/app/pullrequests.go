@@ -259,6 +259,9 @@ func (p *pullApprovals) approve(ctx context.Context, a pullrequests.Approval) er
 	if _, err := verbs.Approvable(&obj, a.Plan); err != nil {
 		return err
 	}
+	if obj.NeedsRecordedApprovals() && a.Asked {
+		return fmt.Errorf("approve the plan %s of %s: policies require an approval of people, and nobody but who asked for the apply gave one: review the pull request, or approve on the server", a.Plan, a.Stack)
+	}
 	if obj.NeedsRecordedApprovals() {
 		for _, one := range a.By {
 			if _, err := p.engine.policies.Approve(ctx, a.Stack, reviewer(a.Repository, one), a.Plan, obj.Status.Plan.Policy.Bound, a.Comment+", by "+one.Name); err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,19 +24,6 @@ import (
 	"github.com/yuba-dev/yuba/internal/pullrequests/discover"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 )
-
-// applying is a request to apply a head before its merge.
-type applying struct {
-	// Commit is the head.
-	Commit string
-	By     forge.User
-	At     time.Time
-	// Stacks are the names of the wanted stacks, Plans the digests of their plans: a plan that is made later needs a new request.
-	Stacks []string
-	Plans  map[string]string
-	// Approvers are those who approved the plans, or who asked for the apply if nobody must.
-	Approvers []forge.User
-}
 
 // progress is how far a stack is that is held for an open pull request, or should be.
 type progress struct {
@@ -68,58 +56,21 @@ func (r *Reconciler) applyCommand(ctx context.Context, m *memory, l *link, p *pu
 	if c.Verb == command.Unlock {
 		return r.unlock(ctx, m, p, c.Stacks)
 	}
-	spec := &l.planner.Spec
-	request := decide.Request{Enabled: spec.Apply.When == yubav1.ApplyBeforeMerge, Approved: slices.Contains(spec.Apply.Requirements, yubav1.RequireApproved),
-		Owners: spec.Approvals.CodeOwners, Now: p.Now, Head: p.Head, Found: p.Found, Commit: c.Commit}
-	waiting, running := p.numbers()
-	request.Busy = waiting + running
-	if request.Review, err = r.review(ctx, l, p); err != nil {
+	review, err := r.review(ctx, l, p)
+	if err != nil {
 		return "", false, err
 	}
-	var owners [][]string
-	wanted := &applying{Commit: p.Head, By: by, At: at, Plans: map[string]string{}, Approvers: request.Review.Approvers}
+	var stacks []*stack
 	for _, s := range p.Stacks {
-		if len(c.Stacks) > 0 && !slices.ContainsFunc(c.Stacks, s.is) {
-			continue
-		}
-		one := s.candidate()
-		request.Stacks, owners = append(request.Stacks, one), append(owners, s.Owners...)
-		if one.Applies() {
-			wanted.Stacks = append(wanted.Stacks, s.Name)
-			wanted.Plans[s.Name] = s.approvable()
+		if len(c.Stacks) == 0 || slices.ContainsFunc(c.Stacks, s.is) {
+			stacks = append(stacks, s)
 		}
 	}
-	request.OwnersMissing = decide.MissingOwners(owners, request.Review.Approvers)
-	if refusal := decide.Refusal(request); refusal != "" {
+	if refusal := decide.Refusal(l.request(p, c.Commit, review, stacks)); refusal != "" {
 		return refusal, false, nil
 	}
-	if !request.Approved && len(wanted.Approvers) == 0 {
-		wanted.Approvers = []forge.User{by}
-	}
-	if p.Apply != nil { // a request for some stacks does not end one for others
-		wanted.add(p.Apply)
-	}
-	p.Apply = wanted
+	p.wants(by, at, stacks)
 	return "", true, nil
-}
-
-// add adds the stacks of an earlier request that a request does not name.
-func (a *applying) add(earlier *applying) {
-	for _, name := range earlier.Stacks {
-		if !slices.Contains(a.Stacks, name) {
-			a.Stacks = append(a.Stacks, name)
-			a.Plans[name] = earlier.Plans[name]
-		}
-	}
-}
-
-// asked is the digest of the plan that is to be applied: the one shown, if it is still the one of the request.
-func (p *pull) asked(s *stack) string {
-	shown := s.approvable()
-	if p.Apply != nil && p.Apply.Plans[s.Name] != shown {
-		return ""
-	}
-	return shown
 }
 
 func (r *Reconciler) unlock(ctx context.Context, m *memory, p *pull, names []string) (string, bool, error) {
@@ -130,7 +81,7 @@ func (r *Reconciler) unlock(ctx context.Context, m *memory, p *pull, names []str
 	case len(names) == 0:
 		p.Apply = nil
 	case p.Apply != nil:
-		p.Apply.Stacks = slices.DeleteFunc(p.Apply.Stacks, func(name string) bool { return slices.ContainsFunc(names, (&stack{Name: name}).is) })
+		p.Apply.Wanted = slices.DeleteFunc(p.Apply.Wanted, func(w wanted) bool { return slices.ContainsFunc(names, (&stack{Name: w.Stack}).is) })
 	}
 	if len(freed) == 0 {
 		return "This pull request has locked no such stack.", false, nil
@@ -150,8 +101,19 @@ func (r *Reconciler) applyBefore(ctx context.Context, m *memory, l *link, p *pul
 	if p.Apply != nil && (p.Apply.Commit != p.Now.Head.Commit || l.planner.Spec.Apply.When != yubav1.ApplyBeforeMerge) {
 		p.Apply = nil // a push ends it
 	}
-	if p.Apply != nil && p.Found && p.Head == p.Apply.Commit && waiting+running == 0 {
-		if err := r.lockAll(ctx, m, l, p); err != nil {
+	look := sync.OnceValues(func() (decide.Review, error) { return r.review(ctx, l, p) })
+	if p.Apply != nil && p.Found && p.Head == p.Apply.Commit {
+		var err error
+		answers := p.outdated()
+		if waiting+running == 0 {
+			var more []string
+			more, err = r.lockAll(ctx, m, l, p, look)
+			answers = append(answers, more...)
+		}
+		if len(answers) > 0 {
+			err = errors.Join(err, r.answer(ctx, m, l, p, answers))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -164,7 +126,7 @@ func (r *Reconciler) applyBefore(ctx context.Context, m *memory, l *link, p *pul
 			s.progress = &progress{commit: h.Commit, state: s.State, reason: fmt.Sprintf("the stack runs commit %.12s of this pull request", h.Commit)}
 			continue
 		}
-		if err := r.advance(ctx, l, p, s, t, h); err != nil {
+		if err := r.advance(ctx, l, p, s, t, h, look); err != nil {
 			return err
 		}
 	}
@@ -186,103 +148,8 @@ func (s *stack) waitedFor(m *memory, p *pull) {
 	}
 }
 
-// lockAll locks the wanted stacks that are not locked yet.
-func (r *Reconciler) lockAll(ctx context.Context, m *memory, l *link, p *pull) error {
-	var open []*stack
-	for _, s := range p.Stacks {
-		held := slices.ContainsFunc(m.holds[p.key()], func(t *infrav1.Terraform) bool {
-			return t.Namespace+"/"+t.Name == s.Name && t.PullRequestHold().Commit == p.Head
-		})
-		switch {
-		case !slices.Contains(p.Apply.Stacks, s.Name) || held || !s.candidate().Applies():
-		case p.asked(s) == "":
-			s.progress = &progress{state: comment.Held, reason: "its plan has changed since the apply was asked for: look at it, and repeat the command"}
-		default:
-			open = append(open, s)
-		}
-	}
-	if len(open) == 0 {
-		return nil
-	}
-	if slices.Contains(l.planner.Spec.Apply.Requirements, yubav1.RequireUndiverged) {
-		behind, err := r.diverged(ctx, l, p, open)
-		if err != nil {
-			return err
-		}
-		if len(behind) > 0 {
-			p.Apply = nil
-			return r.answer(ctx, m, l, p, []string{"Not applied: the base has other files of `" + strings.Join(behind, "`, `") + "` than the branch. Merge the base into the branch, look at the new plans, and repeat the command."})
-		}
-	}
-	var blocked *blockedError
-	if _, err := r.pin(ctx, m, l, p.Head); errors.As(err, &blocked) {
-		for _, s := range open {
-			s.progress = &progress{state: comment.Held, reason: blocked.why}
-		}
-		return nil
-	} else if err != nil {
-		return err
-	}
-	for _, s := range open {
-		t, err := r.lock(ctx, m, l, p, s.Name, r.now())
-		switch {
-		case errors.As(err, &blocked):
-			s.progress = &progress{state: comment.Held, reason: blocked.why, blocks: blocked.by}
-			m.at(r.now().Add(blockedPause))
-		case err != nil:
-			return err
-		default:
-			// The cache does not have this version yet.
-			kept := slices.DeleteFunc(m.holds[p.key()], func(o *infrav1.Terraform) bool { return o.UID == t.UID })
-			m.holds[p.key()] = append(kept, t)
-		}
-	}
-	return nil
-}
-
-// blockedPause is how soon a locked stack is looked at again. What one planner releases is seen at once.
-const blockedPause = 30 * time.Second
-
-// diverged names the stacks whose files are not those that a merge would make of the present base.
-func (r *Reconciler) diverged(ctx context.Context, l *link, p *pull, stacks []*stack) (behind []string, err error) {
-	base, err := r.Sources.Head(ctx, l.source, forge.PullRequest{Head: forge.End{Branch: p.Now.Base.Branch}})
-	if err != nil {
-		return nil, fmt.Errorf("fetch the branch %s: %w", p.Now.Base.Branch, err)
-	}
-	defer base.Close(context.WithoutCancel(ctx))
-	if err := r.hold(ctx, l, p); err != nil {
-		return nil, err
-	}
-	defer p.release()
-	changes, err := l.forge.ChangedFiles(ctx, p.Now.Number, l.forge.Limits().Files)
-	if err != nil {
-		return nil, err
-	}
-	head := p.source.Tree
-	var merged discover.Tree
-	if changes.Incomplete { // then the base must have nothing that the head does not have
-		merged = base.Tree
-	} else {
-		merged = discover.Merged(base.Tree, head, namesOf(changes.Files))
-	}
-	for _, s := range stacks {
-		t, err := r.live(ctx, s.Name)
-		var blocked *blockedError
-		if errors.As(err, &blocked) {
-			continue // the lock says so
-		}
-		if err != nil {
-			return nil, err
-		}
-		if reads := readBy(t); discover.Sum(merged, reads) != discover.Sum(head, reads) {
-			behind = append(behind, s.Name)
-		}
-	}
-	return behind, nil
-}
-
 // advance looks at a stack that runs the head, and approves its plan if it is the shown one.
-func (r *Reconciler) advance(ctx context.Context, l *link, p *pull, s *stack, t *infrav1.Terraform, h *infrav1.PullRequestHold) error {
+func (r *Reconciler) advance(ctx context.Context, l *link, p *pull, s *stack, t *infrav1.Terraform, h *infrav1.PullRequestHold, look func() (decide.Review, error)) error {
 	s.progress = &progress{commit: h.Commit, state: comment.Applying}
 	pin, err := r.pinned(ctx, l, t, h)
 	if err != nil {
@@ -296,26 +163,37 @@ func (r *Reconciler) advance(ctx context.Context, l *link, p *pull, s *stack, t 
 		return err
 	}
 	plan := t.Status.Plan
-	facts := decide.Merged{Allowed: true, Shown: p.asked(s), Commit: h.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
+	facts := decide.Merged{Allowed: true, Shown: s.approvable(), Commit: h.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
 		Pending: plan.Pending, Changes: plan.ChangesDigest, Approved: approvedPlan(t), Failed: failedApply(t)}
-	if p.Apply != nil {
-		facts.Review.Approvers = p.Apply.Approvers
-	}
-	if facts.Pending != "" && strings.Contains(facts.Planned, h.Commit) && facts.Shown != "" && facts.Changes == facts.Shown {
+	w := p.wanted(s)
+	if w == nil {
+		facts.Refusal = "Nobody has asked to apply what is shown now: look at it, and use `/yuba apply`."
+	} else if facts.Pending != "" && strings.Contains(facts.Planned, h.Commit) && facts.Shown != "" && facts.Changes == facts.Shown {
 		base, err := r.Sources.Base(ctx, pin)
 		if err != nil {
 			return fmt.Errorf("read the commit %s: %w", h.Commit, err)
 		}
 		facts.Same = s.Files != "" && strings.Contains(base.Revision, h.Commit) && discover.Sum(base.Tree, readBy(t)) == s.Files
 		facts.OtherInputs = p.otherInputs(ctx, r, l, s, t)
+		if facts.Review, err = look(); err != nil {
+			return err
+		}
+		facts.Refusal = decide.Refusal(l.request(p, p.Apply.Commit, facts.Review, []*stack{s}))
+	}
+	asked := w != nil && len(facts.Review.Approvers) == 0 && !l.requires(yubav1.RequireApproved)
+	if asked {
+		facts.Review.Approvers = []forge.User{w.By}
+	}
+	if asked && facts.Refusal == "" && t.NeedsRecordedApprovals() {
+		facts.Refusal = "Policies require an approval, and whoever asks for the apply does not give it: review the pull request, or approve on the server."
 	}
 	fate, why := decide.BeforeMerge(facts)
 	if fate == decide.Approve {
-		by := accounts(p.Apply.Approvers)
+		by := accounts(facts.Review.Approvers)
 		if p.Of == "" || len(by) == 0 {
 			fate, why = decide.Unreviewed, "the plan "+plan.Pending+" waits for an approval: the forge does not identify who approved the pull request"
-		} else if err := r.Approve(ctx, Approval{Stack: types.NamespacedName{Namespace: t.Namespace, Name: t.Name}, Plan: plan.Pending, Repository: p.Of, By: by,
-			Comment: "pull request " + p.Now.URL + ", applied before its merge by " + text(p.Apply.By.Name, maxTitle)}); err != nil {
+		} else if err := r.Approve(ctx, Approval{Stack: types.NamespacedName{Namespace: t.Namespace, Name: t.Name}, Plan: plan.Pending, Repository: p.Of, By: by, Asked: asked,
+			Comment: "pull request " + p.Now.URL + ", applied before its merge by " + text(w.By.Name, maxTitle)}); err != nil {
 			fate, why = decide.Unreviewed, "the plan "+plan.Pending+" waits: "+err.Error()
 		} else {
 			reconciling.Event(r.Events, t, corev1.EventTypeNormal, yubav1.ReasonMergeApproved, "Approve", why+" in "+p.Now.URL)

@@ -97,32 +97,6 @@ func TestApprovalsEndWithWhatTheyAreOf(t *testing.T) {
 	}
 }
 
-// TestAnApplyIsOfThePlansThatWereShown: who asks for an apply has not seen a plan that is made later.
-func TestAnApplyIsOfThePlansThatWereShown(t *testing.T) {
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	a, b := &stack{Name: "p/a", State: comment.Planned, Digest: "a1", Shown: at}, &stack{Name: "p/b", State: comment.Planned, Digest: "b1", Shown: at}
-	p := &pull{Head: "h", Found: true, Stacks: []*stack{a, b}}
-	if p.asked(a) != "a1" {
-		t.Error("without a request it is not the plan shown")
-	}
-	p.Apply = &applying{Stacks: []string{"p/b"}, Plans: map[string]string{"p/b": "b1"}}
-	p.Apply.add(&applying{Stacks: []string{"p/a", "p/b"}, Plans: map[string]string{"p/a": "a1", "p/b": "b0"}})
-	if p.asked(a) != "a1" || p.asked(b) != "b1" || len(p.Apply.Stacks) != 2 {
-		t.Errorf("the request is %+v", p.Apply)
-	}
-	for digest, want := range map[string]string{"a1": "a1", "a2": ""} {
-		p.replan([]string{"a"})
-		if p.asked(a) != "" {
-			t.Error("a plan that is not made yet is applied")
-		}
-		a.finish(Plan{Digest: digest}, nil)
-		p.seen(true, at.Add(time.Minute))
-		if got := p.asked(a); got != want {
-			t.Errorf("with the plan %s, %q is applied", digest, got)
-		}
-	}
-}
-
 func TestAnApprovalThatNamesPlansNeedsNoTime(t *testing.T) {
 	const head = "aaaaaaaaaaaa"
 	shown := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

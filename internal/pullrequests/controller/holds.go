@@ -74,22 +74,11 @@ func (r *Reconciler) lock(ctx context.Context, m *memory, l *link, p *pull, name
 	if err != nil {
 		return nil, err
 	}
+	if err := m.obstacle(l, p, t); err != nil {
+		return nil, err
+	}
 	source := pinName(l, p.Head)
-	h := t.PullRequestHold()
-	switch {
-	case h != nil && !h.Released && (h.Planner != m.uid || h.Repository != p.Source || h.Number != p.Now.Number):
-		blocked := &blockedError{why: fmt.Sprintf("pull request %s has locked the stack since %s: it waits until that one is merged, closed or unlocked (%s)", h.Of, h.Since.UTC().Format("2006-01-02 15:04 MST"), h.URL)}
-		if h.Planner == m.uid {
-			blocked.by = pullKey{h.Repository, h.Number}
-		}
-		return nil, blocked
-	case t.Spec.PlanOnly || t.DriftOnly():
-		return nil, &blockedError{why: "the stack never applies (spec.planOnly, or spec.approvePlan: disable)"}
-	case t.Spec.Suspend:
-		return nil, &blockedError{why: "the stack is suspended"}
-	case !follows(t, l.source):
-		return nil, &blockedError{why: "the stack does not follow the GitRepository any more"}
-	case h != nil && !h.Released && h.Commit == p.Head && h.Source == source:
+	if h := t.PullRequestHold(); h != nil && !h.Released && h.Commit == p.Head && h.Source == source {
 		return t, nil
 	}
 	hold := infrav1.PullRequestHold{Planner: m.uid, Of: fmt.Sprintf("%s#%d", p.Source, p.Now.Number), Repository: p.Source, Number: p.Now.Number, URL: p.Now.URL,
@@ -99,6 +88,26 @@ func (r *Reconciler) lock(ctx context.Context, m *memory, l *link, p *pull, name
 	}
 	reconciling.Event(r.Events, t, corev1.EventTypeNormal, yubav1.ReasonPullRequestLocked, "Lock", fmt.Sprintf("the stack runs commit %.12s of pull request %s until its merge, or /yuba unlock: %s", hold.Commit, hold.Of, hold.URL))
 	return t, nil
+}
+
+// obstacle is why a stack cannot be locked for a pull request: a [blockedError], or nil.
+func (m *memory) obstacle(l *link, p *pull, t *infrav1.Terraform) error {
+	h := t.PullRequestHold()
+	switch {
+	case h != nil && !h.Released && (h.Planner != m.uid || h.Repository != p.Source || h.Number != p.Now.Number):
+		blocked := &blockedError{why: fmt.Sprintf("pull request %s has locked the stack since %s: it waits until that one is merged, closed or unlocked (%s)", h.Of, h.Since.UTC().Format("2006-01-02 15:04 MST"), h.URL)}
+		if h.Planner == m.uid {
+			blocked.by = pullKey{h.Repository, h.Number}
+		}
+		return blocked
+	case t.Spec.PlanOnly || t.DriftOnly():
+		return &blockedError{why: "the stack never applies (spec.planOnly, or spec.approvePlan: disable)"}
+	case t.Spec.Suspend:
+		return &blockedError{why: "the stack is suspended"}
+	case !follows(t, l.source):
+		return &blockedError{why: "the stack does not follow the GitRepository any more"}
+	}
+	return nil
 }
 
 // live reads a stack past the cache.
@@ -115,9 +124,13 @@ func (r *Reconciler) live(ctx context.Context, name string) (*infrav1.Terraform,
 	return t, nil
 }
 
-// annotate writes the hold of a stack; nil removes it. Somebody else's change since it was read is an error.
+// annotate writes the hold of a stack; nil removes it. Somebody else's change since it was read is an error. A hold that is
+// released is written without the approval that the pending plan has.
 func (r *Reconciler) annotate(ctx context.Context, t *infrav1.Terraform, h *infrav1.PullRequestHold) error {
 	before := t.DeepCopy()
+	if h != nil && h.Released {
+		void(t)
+	}
 	delete(t.Annotations, infrav1.AnnotationPullRequest)
 	if h != nil {
 		text, err := h.Annotation()
@@ -160,6 +173,15 @@ func (r *Reconciler) release(ctx context.Context, name string, mine func(*infrav
 	}
 	reconciling.Event(r.Events, t, corev1.EventTypeNormal, yubav1.ReasonPullRequestUnlocked, "Unlock", says)
 	return true, nil
+}
+
+// void takes back the approval of the pending plan, which is of the commit of a pull request: the way back needs one of its
+// own, even if it changes the same.
+func void(t *infrav1.Terraform) {
+	delete(t.Annotations, infrav1.AnnotationApproved)
+	if t.Status.Plan.Pending != "" && t.Spec.ApprovePlan == t.Status.Plan.Pending {
+		t.Spec.ApprovePlan = ""
+	}
 }
 
 // of says which holds are those of a pull request.

@@ -106,6 +106,8 @@ type Approval struct {
 	// their ids.
 	Repository string
 	By         []forge.User
+	// Asked says that By asked for the apply, and that nobody reviewed it: that satisfies no policy.
+	Asked bool
 	// Comment says where.
 	Comment string
 }

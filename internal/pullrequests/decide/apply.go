@@ -83,7 +83,7 @@ func Refusal(r Request) string {
 		return "Policies refuse the plan of " + quoted(refused) + "."
 	case len(hidden) > 0:
 		return "The comment does not have the whole plan of " + quoted(hidden) + ", so that nobody can have reviewed it."
-	case r.Approved && len(r.Review.Objections) > 0:
+	case len(r.Review.Objections) > 0: // whatever is required, an objection counts
 		return fmt.Sprintf("%s asked for changes.", quoted(r.Review.Objections))
 	case r.Approved && !r.Review.Counts():
 		return "No member except for the author has approved these plans since they were shown: review the pull request, or use `/yuba approve`."
@@ -123,6 +123,8 @@ func BeforeMerge(m Merged) (Fate, string) {
 		return Applying, "the plan " + m.Pending + " is approved"
 	case m.Shown == "" || m.Changes != m.Shown:
 		return Differs, fmt.Sprintf("the plan %s changes something else than what was shown: it waits for an approval, or for a new command after \"/yuba replan\"", m.Pending)
+	case m.Refusal != "":
+		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval. %s", m.Pending, m.Refusal)
 	case !m.Same:
 		return Differs, fmt.Sprintf("the plan %s is not of the files that were planned: it waits for an approval", m.Pending)
 	case m.OtherInputs:

@@ -41,6 +41,7 @@ func TestRefusal(t *testing.T) {
 		"nobody approved":                      {request(func(r *Request) { r.Review = Review{} }), "No member"},
 		"nobody approved, and nobody must":     {request(func(r *Request) { r.Review, r.Approved = Review{}, false }), ""},
 		"somebody objects":                     {request(func(r *Request) { r.Review.Objections = []string{"b`ob"} }), "`b?ob` asked"},
+		"somebody objects, and nobody must":    {request(func(r *Request) { r.Approved, r.Review.Objections = false, []string{"bob"} }), "`bob` asked"},
 		"an owner is missing":                  {request(func(r *Request) { r.OwnersMissing = []string{"@carol"} }), "`@carol`"},
 		"an owner is missing, and nobody asks": {request(func(r *Request) { r.OwnersMissing, r.Owners = []string{"@carol"}, false }), ""},
 	} {
@@ -73,6 +74,7 @@ func TestBeforeMerge(t *testing.T) {
 		"other files":                         {held(func(m *Merged) { m.Same = false }), Differs},
 		"another value of an input":           {held(func(m *Merged) { m.OtherInputs = true }), Differs},
 		"nobody asked to apply it":            {held(func(m *Merged) { m.Review = Review{} }), Unreviewed},
+		"it would be refused now":             {held(func(m *Merged) { m.Refusal = "`bob` asked for changes." }), Unreviewed},
 		"it is approved":                      {held(func(m *Merged) { m.Approved = true }), Applying},
 		"it is applied":                       {held(func(m *Merged) { m.Pending, m.Applied = "", m.Planned }), Done},
 		"there is nothing to apply":           {held(func(m *Merged) { m.Pending = "" }), Done},

@@ -79,6 +79,8 @@ type Merged struct {
 	OtherInputs bool
 	// OwnersMissing are owners of whom nobody approved, if they must.
 	OwnersMissing []string
+	// Refusal says why a request to apply it before the merge would be refused now; empty if it would not.
+	Refusal string
 }
 
 // Fate is what becomes of the plan of a merged pull request.
