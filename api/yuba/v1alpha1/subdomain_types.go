@@ -49,7 +49,7 @@ type SubdomainPool struct {
 // SubdomainPoolSpec is the desired state of a pool.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.powerDNS) != has(self.manual)",message="a pool has either powerDNS or manual"
-// +kubebuilder:validation:XValidation:rule="has(self.powerDNS) == has(oldSelf.powerDNS) && (!has(self.powerDNS) || (self.powerDNS.url == oldSelf.powerDNS.url && (has(self.powerDNS.zone) ? self.powerDNS.zone : ”) == (has(oldSelf.powerDNS.zone) ? oldSelf.powerDNS.zone : ”) && (has(self.powerDNS.ownerID) ? self.powerDNS.ownerID : ”) == (has(oldSelf.powerDNS.ownerID) ? oldSelf.powerDNS.ownerID : ”)))",message="powerDNS.url, powerDNS.zone and powerDNS.ownerID cannot change, nor powerDNS to manual: claims would lose their records. Create another SubdomainPool"
+// +kubebuilder:validation:XValidation:rule="has(self.powerDNS) == has(oldSelf.powerDNS) && (!has(self.powerDNS) || (self.powerDNS.url == oldSelf.powerDNS.url && has(self.powerDNS.zone) == has(oldSelf.powerDNS.zone) && (!has(self.powerDNS.zone) || self.powerDNS.zone == oldSelf.powerDNS.zone) && has(self.powerDNS.ownerID) == has(oldSelf.powerDNS.ownerID) && (!has(self.powerDNS.ownerID) || self.powerDNS.ownerID == oldSelf.powerDNS.ownerID)))",message="powerDNS.url, powerDNS.zone and powerDNS.ownerID cannot change, nor powerDNS to manual: claims would lose their records. Create another SubdomainPool"
 type SubdomainPoolSpec struct {
 	// The domain, such as apps.example.org, without the final dot.
 	// +kubebuilder:validation:MinLength=3
