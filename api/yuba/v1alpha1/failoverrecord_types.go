@@ -246,6 +246,13 @@ type DNSEndpointPublish struct {
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
+	// The service account of this namespace that publishes. It needs the verbs create and update on dnsendpoints of the group
+	// externaldns.k8s.io in this namespace.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:default:=default
+	// +optional
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+
 	// Where the server answers DNS queries, as HOST:PORT, to verify the record. Without it, the record counts as published
 	// when external-dns has observed the DNSEndpoint.
 	// +kubebuilder:validation:MaxLength=260
@@ -387,6 +394,8 @@ const (
 	ReasonRecordNoZone = "ZoneNotFound"
 	// ReasonRecordOwned: the name has records that this object did not write.
 	ReasonRecordOwned = "NameTaken"
+	// ReasonRecordForbidden: the service account of the record may not publish it.
+	ReasonRecordForbidden = "Forbidden"
 	// ReasonRecordUnreachable: the server does not answer, or refuses.
 	ReasonRecordUnreachable = "ServerUnreachable"
 	// ReasonRecordUnverified: the record is written, but the server does not answer with it.

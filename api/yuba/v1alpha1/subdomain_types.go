@@ -19,7 +19,8 @@ const (
 	SubdomainPoolFinalizer = "yuba.dev/subdomain-pool"
 	// SubdomainClaimFinalizer is on claims: deletion removes their records from the DNS server first.
 	SubdomainClaimFinalizer = "yuba.dev/subdomain-claim"
-	// AnnotationTakeOver allows a claim to take a name from another owner, whose registration it has as its value.
+	// AnnotationTakeOver of a pool allows one claim to take its name from another owner. Its value is NAMESPACE/CLAIM, the UID of
+	// that claim, and the text of the registration that it replaces, each after a space. On claims it means nothing.
 	AnnotationTakeOver = "yuba.dev/take-over"
 )
 
@@ -48,6 +49,7 @@ type SubdomainPool struct {
 // SubdomainPoolSpec is the desired state of a pool.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.powerDNS) != has(self.manual)",message="a pool has either powerDNS or manual"
+// +kubebuilder:validation:XValidation:rule="has(self.powerDNS) == has(oldSelf.powerDNS) && (!has(self.powerDNS) || (self.powerDNS.url == oldSelf.powerDNS.url && has(self.powerDNS.zone) == has(oldSelf.powerDNS.zone) && (!has(self.powerDNS.zone) || self.powerDNS.zone == oldSelf.powerDNS.zone) && has(self.powerDNS.ownerID) == has(oldSelf.powerDNS.ownerID) && (!has(self.powerDNS.ownerID) || self.powerDNS.ownerID == oldSelf.powerDNS.ownerID)))",message="powerDNS.url, powerDNS.zone and powerDNS.ownerID cannot change, nor powerDNS to manual: claims would lose their records. Create another SubdomainPool"
 type SubdomainPoolSpec struct {
 	// The domain, such as apps.example.org, without the final dot.
 	// +kubebuilder:validation:MinLength=3
@@ -119,6 +121,20 @@ type SubdomainPoolSpec struct {
 	// +listType=set
 	// +optional
 	AllowedNamespaces []string `json:"allowedNamespaces,omitempty"`
+
+	// How many names the claims of one namespace can have. It does not apply to the pool's own namespace.
+	// +kubebuilder:default:=10
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	// +optional
+	MaxClaimsPerNamespace int32 `json:"maxClaimsPerNamespace,omitempty"`
+
+	// How often a claim without addresses can reserve its name again, after its first reservation.
+	// +kubebuilder:default:=3
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	// +optional
+	MaxRenewals int32 `json:"maxRenewals,omitempty"`
 
 	// How often the records of claims are compared with those of the server.
 	// +kubebuilder:default:="1m"
@@ -267,6 +283,10 @@ type SubdomainClaimStatus struct {
 	// When the reservation expires.
 	// +optional
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
+
+	// How often the name was reserved again since it last had addresses.
+	// +optional
+	Renewals int32 `json:"renewals,omitempty"`
 
 	// When the records were first written.
 	// +optional

@@ -62,6 +62,16 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	if err != nil {
 		return fmt.Errorf("index failover records: %w", err)
 	}
+	err = mgr.GetFieldIndexer().IndexField(ctx, &yubav1.FailoverRecord{}, indexHost, func(o client.Object) []string {
+		f := o.(*yubav1.FailoverRecord) //nolint:forcetypeassert // of the kind that is indexed
+		if f.Spec.Publish.DNSEndpoint == nil {
+			return nil
+		}
+		return []string{f.Spec.Host}
+	})
+	if err != nil {
+		return fmt.Errorf("index the hosts of failover records: %w", err)
+	}
 	secrets := &metav1.PartialObjectMetadata{}
 	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	err = ctrl.NewControllerManagedBy(mgr).Named("failoverrecord").

@@ -67,6 +67,8 @@ func (r *Reconciler) writeEndpoint(ctx context.Context, f *yubav1.FailoverRecord
 	if exists && !metav1.IsControlledBy(is, f) {
 		return nil, false, problemf(yubav1.ReasonRecordOwned, "the namespace has a DNSEndpoint %s that this object did not write. Delete it, or use another name", f.Name)
 	}
+	unlock := r.lock("dnsEndpoint/" + f.Spec.Host) // of two records of a host, one sees the other's
+	defer unlock()
 	targets := make([]any, len(f.Status.Records))
 	for i, content := range f.Status.Records {
 		targets[i] = content
@@ -85,9 +87,16 @@ func (r *Reconciler) writeEndpoint(ctx context.Context, f *yubav1.FailoverRecord
 	if err := controllerutil.SetControllerReference(f, wanted, r.Client.Scheme()); err != nil {
 		return nil, false, err
 	}
-	switch {
-	case exists && equality.Semantic.DeepEqual(is.Object, wanted.Object):
+	if exists && equality.Semantic.DeepEqual(is.Object, wanted.Object) {
 		return is, false, nil
+	}
+	if err := r.mayPublish(ctx, f); err != nil {
+		return nil, false, err
+	}
+	if err := r.publishedByOther(ctx, f); err != nil {
+		return nil, false, err
+	}
+	switch {
 	case exists:
 		err = r.Client.Update(ctx, wanted)
 	default:

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -111,12 +113,25 @@ func (w *world) externalDNS(name string) {
 	}
 }
 
+// mayPublish lets the service account default of the namespace write DNSEndpoints.
+func (w *world) mayPublish() {
+	w.Helper()
+	w.create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "publish-dns"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"externaldns.k8s.io"}, Resources: []string{"dnsendpoints"}, Verbs: []string{"create", "update"}}}})
+	w.create(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "publish-dns"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "publish-dns"},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "default", Namespace: w.namespace}}})
+}
+
 func TestARecordByExternalDNS(t *testing.T) {
 	w := newWorld(t)
 	w.define("")
 	f := w.record("www", "www.example.org", func(s *yubav1.FailoverRecordSpec) {
 		s.Publish = yubav1.FailoverPublish{DNSEndpoint: &yubav1.DNSEndpointPublish{Labels: map[string]string{"dns": "public"}}}
 	})
+	// With Yuba's rights alone, nothing is published.
+	w.await(f, yubav1.ReasonRecordForbidden, "may not create the DNSEndpoint www")
+	w.mayPublish()
+	w.change(f, nothing)
 	w.await(f, yubav1.ReasonRecordPending, "external-dns has not observed it yet")
 	w.externalDNS("www")
 	w.change(f, nothing)
@@ -124,6 +139,14 @@ func TestARecordByExternalDNS(t *testing.T) {
 	w.answers("www.example.org", "127.0.0.11,127.0.0.12", time.Minute)
 	w.change(f, func(s *yubav1.FailoverRecordSpec) { s.Publish.DNSEndpoint.Nameserver = w.pdns.Nameserver })
 	w.await(f, yubav1.ReasonRecordPublished, "www.example.org answers 127.0.0.11,127.0.0.12")
+
+	// Another namespace cannot publish the host.
+	second := beside(t, w)
+	second.mayPublish()
+	same := second.record("www", "www.example.org", func(s *yubav1.FailoverRecordSpec) {
+		s.Publish = yubav1.FailoverPublish{DNSEndpoint: &yubav1.DNSEndpointPublish{}}
+	})
+	second.await(same, yubav1.ReasonRecordOwned, "another FailoverRecord publishes www.example.org")
 
 	// A definition that lists the types, and not LUA.
 	w.define(", enum: [A, AAAA, CNAME, TXT]")

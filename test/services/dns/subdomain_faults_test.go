@@ -103,7 +103,7 @@ func TestDriftIsRepairedAndSaid(t *testing.T) {
 	if is := w.has("acme.apps.example.org", "A"); is != "192.0.2.1" || w.has("_yuba.acme.apps.example.org", "TXT") != theirs {
 		t.Errorf("what belongs to somebody else was removed: %q", is)
 	}
-	// Unless one is told to take it over.
+	// Unless the pool says that it may take it over. What the claim says itself is nothing: the text is public.
 	second := w.claim("apps", "acme", "192.0.2.2")
 	w.awaits(second, yubav1.ReasonRecordOwned, "")
 	before := second.DeepCopy()
@@ -111,7 +111,22 @@ func TestDriftIsRepairedAndSaid(t *testing.T) {
 	if err := w.Patch(t.Context(), second, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
+	w.awaits(second, yubav1.ReasonRecordOwned, "")
+	p := &yubav1.SubdomainPool{}
+	if err := w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "apps"}, p); err != nil {
+		t.Fatal(err)
+	}
+	was := p.DeepCopy()
+	p.Annotations = map[string]string{yubav1.AnnotationTakeOver: w.namespace + "/" + second.Name + " " + string(second.UID) + " " + strings.Trim(theirs, `"`)}
+	if err := w.Patch(t.Context(), p, client.MergeFrom(was)); err != nil {
+		t.Fatal(err)
+	}
 	w.awaits(second, yubav1.ReasonClaimCommitted, "192.0.2.2")
+	was = p.DeepCopy()
+	p.Spec.PowerDNS.OwnerID = "other"
+	if err := w.Patch(t.Context(), p, client.MergeFrom(was)); err == nil || !strings.Contains(err.Error(), "cannot change") {
+		t.Error(err)
+	}
 	w.leads("acme.apps.example.org", "192.0.2.2")
 }
 

@@ -53,10 +53,10 @@ func (r *Reconciler) pass(ctx context.Context, c *yubav1.SubdomainClaim) (outcom
 	}
 	// 3. How long the name is kept without addresses.
 	if len(records) == 0 && !r.reserve(c, pool) {
-		return r.expired(c, waits), nil
+		return r.expired(c, pool, waits), nil
 	}
 	// 4. The server: decide and write.
-	t := &taking{r: r, c: c, domain: domain, wanted: records}
+	t := &taking{r: r, c: c, domain: domain, wanted: records, consent: consentOf(pool, c)}
 	if t.server, err = r.connect(ctx, pool); err != nil {
 		return outcome{}, err
 	}
@@ -129,6 +129,9 @@ func (r *Reconciler) nameOf(ctx context.Context, c *yubav1.SubdomainClaim, pool 
 	if err := r.Client.List(ctx, &claims, client.MatchingFields{indexPool: poolKey(c).String()}, client.UnsafeDisableDeepCopy); err != nil {
 		return "", err
 	}
+	if err := allowed(c, pool, claims.Items); err != nil {
+		return "", err
+	}
 	domain := name + "." + s.Domain
 	for _, o := range claims.Items {
 		has := o.Status.Phase == yubav1.SubdomainReserved || o.Status.Phase == yubav1.SubdomainCommitted
@@ -173,6 +176,13 @@ func (r *Reconciler) reserve(c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPoo
 		return false
 	case c.Status.Phase == yubav1.SubdomainReserved && !renewed && c.Status.ExpiresAt != nil:
 		return true
+	case c.Status.Phase == yubav1.SubdomainExpired && c.Status.Renewals >= renewals(pool):
+		return false
+	case c.Status.Phase == yubav1.SubdomainReserved && c.Status.ExpiresAt != nil && c.Status.Renewals >= renewals(pool):
+		return true // and it ends when it ends
+	}
+	if c.Status.Phase == yubav1.SubdomainExpired || c.Status.Phase == yubav1.SubdomainReserved {
+		c.Status.Renewals++
 	}
 	now := metav1.NewTime(r.Now())
 	end := metav1.NewTime(now.Add(max(cmp.Or(pool.Spec.ReservationTTL.Duration, reservation), shortest)))
@@ -180,10 +190,18 @@ func (r *Reconciler) reserve(c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPoo
 	return true
 }
 
+// renewals is how often a claim of a pool can reserve its name again.
+func renewals(pool *yubav1.SubdomainPool) int32 { return cmp.Or(pool.Spec.MaxRenewals, maxRenewals) }
+
 // expired is the outcome of a claim whose reservation is over.
-func (r *Reconciler) expired(c *yubav1.SubdomainClaim, waits string) outcome {
+func (r *Reconciler) expired(c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPool, waits string) outcome {
 	c.Status.Phase, c.Status.Records, c.Status.Addresses = yubav1.SubdomainExpired, nil, ""
-	message := fmt.Sprintf("The reservation of %s ended, because it has no addresses: %s. It is claimed again when they are known, or by: yuba dns claim %s -n %s --renew", c.Status.Domain, waits, c.Name, c.Namespace)
+	message := fmt.Sprintf("The reservation of %s ended, because it has no addresses: %s. It is claimed again when they are known", c.Status.Domain, waits)
+	if c.Status.Renewals < renewals(pool) {
+		message += fmt.Sprintf(", or by: yuba dns claim %s -n %s --renew", c.Name, c.Namespace)
+	} else {
+		message += fmt.Sprintf(". It was renewed %d times, and the pool allows no more (spec.maxRenewals)", c.Status.Renewals)
+	}
 	return outcome{reason: yubav1.ReasonClaimExpired, message: message}
 }
 
@@ -191,7 +209,7 @@ func (r *Reconciler) expired(c *yubav1.SubdomainClaim, waits string) outcome {
 func (r *Reconciler) record(c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPool, t *taking, waits string) outcome {
 	now := metav1.NewTime(r.Now())
 	if t.released {
-		return r.expired(c, waits)
+		return r.expired(c, pool, waits)
 	}
 	if len(t.wanted) == 0 {
 		c.Status.Phase, c.Status.Records, c.Status.Addresses, c.Status.CommittedAt = yubav1.SubdomainReserved, nil, "", nil
@@ -203,6 +221,7 @@ func (r *Reconciler) record(c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPool
 		c.Status.CommittedAt = &now
 	}
 	c.Status.Phase, c.Status.Records, c.Status.Addresses, c.Status.ExpiresAt = yubav1.SubdomainCommitted, t.wanted, addressesOf(t.wanted), nil
+	c.Status.Renewals = 0
 	message := fmt.Sprintf("%s and %d more records lead to %s", t.domain, len(t.wanted)-1, c.Status.Addresses)
 	if waits != "" {
 		message += ", which were its last addresses: " + waits

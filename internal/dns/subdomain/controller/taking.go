@@ -29,6 +29,8 @@ type taking struct {
 	wanted []yubav1.SubdomainRecord
 	// gone: the claim is deleted.
 	gone bool
+	// consent is the text of the registration that the pool's owner lets the claim replace.
+	consent string
 	// released: the name is not the claim's any more.
 	released bool
 }
@@ -76,7 +78,7 @@ func (t *taking) lost() {
 // facts reads what the server has: the bids first, and the registration last (see package decide).
 func (t *taking) facts(ctx context.Context) (decide.Facts, error) {
 	s := &t.c.Status
-	f := decide.Facts{Now: t.r.Now(), Domain: t.domain, Gone: t.gone, TakeOver: t.c.Annotations[yubav1.AnnotationTakeOver],
+	f := decide.Facts{Now: t.r.Now(), Domain: t.domain, Gone: t.gone, TakeOver: t.consent,
 		Me:     decide.Owner{Server: t.place.OwnerID, Namespace: t.c.Namespace, Name: t.c.Name, UID: string(t.c.UID), Process: t.r.process},
 		Wanted: setsOf(t.wanted), Last: setsOf(s.Records)}
 	if s.ExpiresAt != nil {
@@ -98,6 +100,16 @@ func (t *taking) facts(ctx context.Context) (decide.Facts, error) {
 		}
 		if has {
 			f.There = append(f.There, decide.RRset{Name: t.domain, Type: "SOA"})
+		}
+	}
+	if s.Phase != yubav1.SubdomainCommitted && !t.gone {
+		if f.Above, err = t.above(ctx); err != nil {
+			return f, err
+		}
+	}
+	if t.consent != "" {
+		if f.Living, err = t.r.living(ctx, decide.RegisteredTo(t.consent).UID); err != nil {
+			return f, err
 		}
 	}
 	for _, name := range []string{t.domain, registration} {

@@ -34,8 +34,12 @@ type Facts struct {
 	// Domain is the claimed one.
 	Domain string
 	Me     Owner
-	// TakeOver is the text of a registration of another owner that may be replaced.
+	// TakeOver is the text of a registration of another owner that the pool's owner lets this claim replace.
 	TakeOver string
+	// Living: the owner of the registration is a claim of this API. It keeps its name, whatever anybody allows.
+	Living bool
+	// Above are the registrations and bids of the names above the domain, up to the zone.
+	Above []RRset
 	// Wanted are the records; none to reserve the name, until Until.
 	Wanted []RRset
 	Until  time.Time
@@ -79,7 +83,7 @@ type Decision struct {
 func Decide(f Facts) Decision {
 	r, found := f.registration()
 	mine := found && r.Owner.UID == f.Me.UID
-	takesOver := found && f.TakeOver != "" && f.TakeOver == r.Text
+	takesOver := found && f.TakeOver != "" && f.TakeOver == r.Text && !f.Living
 	switch {
 	// A deleted claim removes what is its own, and only that.
 	case f.Gone && mine:
@@ -96,6 +100,11 @@ func Decide(f Facts) Decision {
 		return f.keep()
 	case found && !mine && !r.ended(f.Now, Grace) && !takesOver:
 		return f.taken(fmt.Sprintf("%s belongs to %s, says the TXT record %s", f.Domain, r.Text, RegistrationOf(f.Domain)))
+	}
+	if above, pending := f.above(); pending {
+		return Decision{Verb: Wait, Changes: f.withdrawal(), Because: "another claim takes a name above it at the same moment"}
+	} else if above != "" {
+		return f.taken(fmt.Sprintf("%s is below a name that belongs to %s", f.Domain, above))
 	}
 	if there := f.foreign(takesOver); !mine && there != "" {
 		return f.taken(fmt.Sprintf("%s is in use: the server has %s, which Yuba did not write", f.Domain, there))

@@ -91,6 +91,31 @@ func (f *Facts) registration() (Registration, bool) {
 	return parse(text), true
 }
 
+// above is the registration of another claim that has a name above the domain, and thus all names below that one.
+// It reports whether one is just being taken.
+func (f *Facts) above() (text string, pending bool) {
+	for _, set := range f.Above {
+		if set.Type != "TXT" || len(set.Contents) == 0 {
+			continue
+		}
+		r := parse(unquoted(set.Contents[0]))
+		switch {
+		case r.Owner.UID == "" || r.Owner.UID == f.Me.UID:
+		case strings.Contains(set.Name, bidMark):
+			pending = pending || ageOf(r.Text, f.Now) <= BidAge
+		case !r.ended(f.Now, Grace):
+			return r.Text, false
+		}
+	}
+	return "", pending
+}
+
+// RegisteredTo is the owner that a registration's text names; zero if it is none of a claim.
+func RegisteredTo(text string) Owner { return parse(text).Owner }
+
+// BidsOf is the name below which all bids for a domain are.
+func BidsOf(domain string) string { return strings.TrimPrefix(bidMark, ".") + domain }
+
 // text is that of the registration.
 func (f *Facts) text() (string, bool) {
 	if set := f.at(RegistrationOf(f.Domain), "TXT"); len(set.Contents) > 0 {
