@@ -37,9 +37,12 @@ func (o CallHomeOptions) Check() error {
 		}
 		return nil
 	}
-	host, _, err := net.SplitHostPort(o.Address)
+	host, port, err := net.SplitHostPort(o.Address)
 	if err != nil {
 		return fmt.Errorf("--call-home-address %q: want HOST:PORT", o.Address)
+	}
+	if o.URL == "" && (port == "" || port == "0") {
+		return fmt.Errorf("--call-home-address %q: want a port, because nodes are told the address before anything listens", o.Address)
 	}
 	if ip := net.ParseIP(host); o.URL == "" && (host == "" || ip != nil && ip.IsUnspecified()) {
 		return fmt.Errorf("--call-home-address %s is every address of this machine. Name the one that nodes reach:\n    --call-home-url https://HOST:PORT", o.Address)
@@ -53,8 +56,7 @@ func (o CallHomeOptions) Check() error {
 	return nil
 }
 
-// Base is the URL of the call home without a path; empty if nothing listens. With port 0 in the address, only the
-// listener knows the port, so such a server wants a URL.
+// Base is the URL of the call home without a path; empty if nothing listens.
 func (o CallHomeOptions) Base() string {
 	if o.URL != "" || o.Address == "" {
 		return o.URL
@@ -95,13 +97,10 @@ func (e *engine) serveCallHome(direct client.Client, issue func(names []string) 
 	if err != nil {
 		return err
 	}
-	c := &callHome{base: o.URL}
-	if c.base == "" {
-		c.base = "https://" + inner.Addr().String()
-	}
+	c := &callHome{base: o.Base()}
 	u, err := url.Parse(c.base)
 	if err != nil {
-		return errors.Join(fmt.Errorf("read --call-home-url: %w", err), inner.Close())
+		return errors.Join(fmt.Errorf("read the URL of the call home: %w", err), inner.Close())
 	}
 	cert, err := issue([]string{u.Hostname()})
 	if err != nil {

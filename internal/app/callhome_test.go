@@ -18,6 +18,7 @@ func TestCallHomeOptions(t *testing.T) {
 		{CallHomeOptions{Address: "0.0.0.0:7448", URL: "https://yuba.example.com"}, "https://yuba.example.com", ""},
 		{CallHomeOptions{Address: "0.0.0.0:7448"}, "", "is every address of this machine"},
 		{CallHomeOptions{Address: ":7448"}, "", "is every address of this machine"},
+		{CallHomeOptions{Address: "192.0.2.1:0"}, "", "want a port"},
 		{CallHomeOptions{Address: "7448"}, "", "want HOST:PORT"},
 		{CallHomeOptions{URL: "https://yuba.example.com"}, "", "want --call-home-address, too"},
 		{CallHomeOptions{Address: "192.0.2.1:7448", URL: "http://yuba.example.com"}, "", "want https://HOST"},

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"filippo.io/age"
 )
@@ -168,7 +169,7 @@ func (a *Archive) decrypt(name string, identities []age.Identity) (io.Reader, er
 	return clear, nil
 }
 
-// ReadIndex decrypts the index.
+// ReadIndex decrypts the index. Its stacks are those of the header, which the home's signature vouches for.
 func (a *Archive) ReadIndex(identities ...age.Identity) (Index, error) {
 	var index Index
 	clear, err := a.decrypt(indexName, identities)
@@ -182,7 +183,20 @@ func (a *Archive) ReadIndex(identities ...age.Identity) (Index, error) {
 	if len(data) > maxIndex || json.Unmarshal(data, &index) != nil || index.Format != Format || len(index.Members) > maxMembers {
 		return index, bad("%s cannot be read", indexName)
 	}
-	return index, nil
+	return index, a.signedStacks(index)
+}
+
+// signedStacks refuses an index with other stacks than the header's, also one stack twice.
+func (a *Archive) signedStacks(index Index) error {
+	listed := make([]string, 0, len(index.Stacks))
+	for _, t := range index.Stacks {
+		listed = append(listed, t.Namespace+"/"+t.Name)
+	}
+	slices.Sort(listed)
+	if signed := slices.Sorted(slices.Values(a.Header.Stacks)); !slices.Equal(signed, listed) || len(slices.Compact(signed)) != len(listed) {
+		return bad("the stacks of %s are not those of its signed %s", indexName, headerName)
+	}
+	return nil
 }
 
 // Each decrypts the content, and calls do for each member in the order of the archive. It reports an

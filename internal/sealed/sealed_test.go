@@ -49,6 +49,9 @@ func newParty(t testing.TB) party {
 
 var signingKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 
+// vpc is the stack that the signed headers name.
+var vpc = []sealed.Stack{{Namespace: "team", Name: "vpc", Dir: "stacks/team/vpc"}}
+
 func sign(header []byte) (sealed.Signature, error) {
 	return sealed.Sign(signingKey, header, "team/vpc", homeID)
 }
@@ -80,6 +83,7 @@ func seal(t testing.TB, p party) *sealed.Sealed {
 			t.Fatal(err)
 		}
 	}
+	w.Index.Stacks = vpc
 	s, err := w.Close(sealed.Header{Home: "https://home", HomeID: homeID, Stacks: []string{"team/vpc"}}, sign)
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +303,7 @@ func TestSignedArchivesAreNotTrusted(t *testing.T) {
 	}
 	sum := sha256.Sum256([]byte("x"))
 	listed := func(name string, size int64) sealed.Index {
-		return sealed.Index{Format: sealed.Format, Members: []sealed.Member{{Name: name, Size: size, SHA256: hex.EncodeToString(sum[:])}}}
+		return sealed.Index{Format: sealed.Format, Stacks: vpc, Members: []sealed.Member{{Name: name, Size: size, SHA256: hex.EncodeToString(sum[:])}}}
 	}
 	for sentence, c := range map[string]struct {
 		content []byte
@@ -404,6 +408,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		if err := w.Add("state", io.LimitReader(&pattern{}, size)); err != nil {
 			t.Fatal(err)
 		}
+		w.Index.Stacks = vpc
 		s, err := w.Close(sealed.Header{HomeID: homeID, Stacks: []string{"team/vpc"}}, sign)
 		if err != nil {
 			t.Fatal(err)
@@ -474,6 +479,7 @@ func FuzzOpen(f *testing.F) {
 	if err := w.AddBytes("a", []byte("b")); err != nil {
 		f.Fatal(err)
 	}
+	w.Index.Stacks = vpc
 	s, err := w.Close(sealed.Header{HomeID: homeID, Stacks: []string{"team/vpc"}}, sign)
 	if err != nil {
 		f.Fatal(err)

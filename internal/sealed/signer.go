@@ -25,7 +25,8 @@ type Signature struct {
 	HomeID string `json:"homeID,omitempty"`
 }
 
-// Sign signs a header of the home with this id that lists the stack. A home signs nothing else with
+// Sign signs a header of the home with this id that lists the stack. The caller answers for the other
+// stacks that it lists ([StacksOf]). A home signs nothing else with
 // this key, so its signature cannot be taken for one of another document.
 func Sign(key ed25519.PrivateKey, header []byte, stack, homeID string) (Signature, error) {
 	h, err := parseHeader(header)
@@ -37,6 +38,12 @@ func Sign(key ed25519.PrivateKey, header []byte, stack, homeID string) (Signatur
 	}
 	public, err := PublicPEM(key)
 	return Signature{PublicKey: public, Signature: ed25519.Sign(key, header), HomeID: homeID}, err
+}
+
+// StacksOf are the stacks that a header names, each as NAMESPACE/NAME.
+func StacksOf(header []byte) ([]string, error) {
+	h, err := parseHeader(header)
+	return h.Stacks, err
 }
 
 // PublicPEM is the public key of a signer.

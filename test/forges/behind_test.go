@@ -100,6 +100,12 @@ func effects(p yubav1.PullRequestStatus) string {
 	return strings.Join(all, ", ")
 }
 
+// behindAre waits for the stacks behind in the planner's status, which is written after the comment.
+func (w *world) behindAre(t *testing.T, n int, want string) {
+	t.Helper()
+	w.eventually(t, "behind are "+want, func() bool { return effects(w.y.pull(t, w.ns, n)) == want })
+}
+
 // behind: what a pull request does to the stacks behind those that it changes; what became of it after the merge, and
 // drift after that.
 func behind(t *testing.T, w *world) {
@@ -117,9 +123,7 @@ func behind(t *testing.T, w *world) {
 		texts := w.ours(t, n)
 		return len(texts) == 1 && strings.Contains(texts[0], "What follows: 2 run, 1 may run") && w.status(t, p.Head).Result == forge.Success
 	})
-	if got := effects(w.y.pull(t, w.ns, n)); got != "app runs at 1, vault runs at 1, edge mayRun at 2" {
-		t.Errorf("behind are %s", got)
-	}
+	w.behindAre(t, n, "app runs at 1, vault runs at 1, edge mayRun at 2")
 
 	// When asked, they are planned with the planned values, level by level.
 	w.Say(t, n, forgetest.Alice, "/yuba impact")
@@ -134,9 +138,7 @@ func behind(t *testing.T, w *world) {
 			t.Errorf("the comment lacks %q:\n%s", want, text)
 		}
 	}
-	if got := effects(w.y.pull(t, w.ns, n)); got != "app changes at 1, vault changes at 1, edge changes at 2" {
-		t.Errorf("behind are %s", got)
-	}
+	w.behindAre(t, n, "app changes at 1, vault changes at 1, edge changes at 2")
 	t.Logf("the comment:\n%s", text)
 
 	// A broken contract fails the check.
@@ -147,9 +149,10 @@ func behind(t *testing.T, w *world) {
 		s := w.status(t, head)
 		return strings.Contains(texts[0], "**breaks**") && strings.Contains(texts[0], "base.vpc_id") && s.Result == forge.Failure && strings.Contains(s.Description, "breaks 1 stack behind")
 	})
-	if shown := w.y.run(t, "", "pr", "show", fmt.Sprint(n), "-n", w.ns); !strings.Contains(shown, "breaks") || !strings.Contains(shown, "base.vpc_id, which is missing") {
-		t.Errorf("it shows:\n%s", shown)
-	}
+	w.eventually(t, "yuba pr show says it, too", func() bool {
+		shown := w.y.run(t, "", "pr", "show", fmt.Sprint(n), "-n", w.ns)
+		return strings.Contains(shown, "breaks") && strings.Contains(shown, "base.vpc_id, which is missing")
+	})
 	t.Logf("the comment:\n%s", w.ours(t, n)[0])
 
 	results(t, w, n)
@@ -178,9 +181,7 @@ func results(t *testing.T, w *world, n int) {
 		s := w.result(t, commit, "base")
 		return s.Result == forge.Failure && strings.HasPrefix(s.Description, "drifted") && w.status(t, commit).Result == forge.Failure && strings.Contains(w.ours(t, n)[0], "**drifted**")
 	})
-	if p := w.y.pull(t, w.ns, n); p.State != yubav1.PullRequestDrifted {
-		t.Errorf("it is %s", p.State)
-	}
+	w.eventually(t, "so says the planner", func() bool { return w.y.pull(t, w.ns, n).State == yubav1.PullRequestDrifted })
 	before := w.written(t, n)
 	checked := w.y.field(t, w.ns, "base", ".status.lastPlanAt")
 	w.eventually(t, "there are two more checks", func() bool {

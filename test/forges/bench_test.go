@@ -153,6 +153,12 @@ func BenchmarkPullRequests(b *testing.B) {
 				last = one.at
 			}
 		}
+		if status.IsZero() || last.IsZero() {
+			for _, one := range seen {
+				b.Logf("  %6.2f s %s %s %.300q", one.at.Sub(begin).Seconds(), one.method, one.path, one.body)
+			}
+			b.Fatalf("trial %d: of version %d no status or no comment with the plans was written; the comment is\n%s", i, version, strings.Join(w.ours(b, n), "\n"))
+		}
 		first, comment = append(first, status.Sub(begin).Seconds()), append(comment, last.Sub(begin).Seconds())
 		for _, one := range seen {
 			if *timeline {

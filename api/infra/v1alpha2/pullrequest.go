@@ -48,6 +48,13 @@ func (h *PullRequestHold) String() string {
 	return fmt.Sprintf("runs commit %.12s of pull request %s", h.Commit, h.Of)
 }
 
+// Made reports whether a GitRepository is one that the planner made for the hold: it has the label of the
+// planner, the commit, and the URL of the stack's own GitRepository. Whoever may annotate a stack does not choose
+// what it runs.
+func (h *PullRequestHold) Made(label, url, commit, ownURL string) bool {
+	return h.Planner != "" && label == h.Planner && url == ownURL && commit == h.Commit
+}
+
 // Annotation is the value of the annotation.
 func (h *PullRequestHold) Annotation() (string, error) {
 	data, err := json.Marshal(h)

@@ -128,9 +128,8 @@ type memo struct {
 	shown [sha256.Size]byte
 	// parts are the objects of a tenant.
 	parts map[owned.ID]left
-	// pieces are the objects of an instance with several, and shownValues its outputs.
-	pieces      map[owned.ID]partMemo
-	shownValues map[string]any
+	// pieces are the objects of an instance with several.
+	pieces map[owned.ID]partMemo
 }
 
 // partMemo is what a pass leaves about one of several objects.

@@ -4,11 +4,11 @@
 package controller
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -181,8 +181,9 @@ func TestWhatIsMissingWaits(t *testing.T) {
 	}
 }
 
-// TestADeletedInstanceHoldsNoRollout: it takes no place, however long its deletion is blocked.
-func TestADeletedInstanceHoldsNoRollout(t *testing.T) {
+// TestAFrozenInstanceHoldsNoRollout: it takes no place, however long its deletion is blocked or another
+// home has it.
+func TestAFrozenInstanceHoldsNoRollout(t *testing.T) {
 	base, target := parsed(t, tieredYAML), parsed(t, strings.Replace(tieredYAML, "default = null", "default = 1", 1))
 	now := time.Now()
 	for sentence, take := range map[string]func(p *pass, deleting bool){
@@ -195,20 +196,52 @@ func TestADeletedInstanceHoldsNoRollout(t *testing.T) {
 			p.takePartComposed(decide.Composite{Standing: decide.Standing{Ready: "False"}})
 		},
 	} {
-		for _, deleting := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, deleted: %v", sentence, deleting), func(t *testing.T) {
+		for state, frozen := range map[string]bool{"at work": false, "deleted": true, "moved": true} {
+			t.Run(sentence+", "+state, func(t *testing.T) {
 				p := choosing(base, target, `{}`)
 				p.live, p.part = &metav1.PartialObjectMetadata{}, part{target: true, mark: stamp{revision: 2, generation: 4, since: now}}
-				take(p, deleting)
+				if state == "moved" {
+					p.facts.Moved = "Moved to prod"
+				}
+				take(p, state == "deleted")
 				w := p.kind.wave
 				w.begin()
 				other := Key{p.key.Kind, "team", "other"}
 				w.report(other, rollout.Instance{Name: other.member(), Ready: true})
 				f, whole := w.facts([]Key{p.key, other}, now)
-				if d := rollout.Decide(f); !whole || (len(d.Update) == 1) != deleting {
+				if d := rollout.Decide(f); !whole || (len(d.Update) == 1) != frozen {
 					t.Errorf("turns: %v, %s", d.Update, d.Message)
 				}
 			})
+		}
+	}
+}
+
+const outputsYAML = `
+metadata: {name: notes}
+spec:
+  application: {kind: Note, plural: notes, singular: note, openAPISchema: '{"type":"object"}'}
+  backend:
+    type: Composition
+    composition:
+      prefix: note-
+      resources: [{id: it, template: {apiVersion: v1, kind: ConfigMap, data: {a: b}}}]
+      outputs: {known: "${resources.it.name}", lost: "${resources.it.name}"}
+`
+
+// TestOutputsStayWhileResourcesAreNotReady: also in the first pass after a restart, which has no memory.
+func TestOutputsStayWhileResourcesAreNotReady(t *testing.T) {
+	for phase, want := range map[string]string{appv1.PhaseProgressing: `"old"`, appv1.PhaseReady: ""} {
+		d := parsed(t, outputsYAML)
+		p := choosing(d, d, `{}`)
+		p.composed.decided.Phase = phase
+		s := &appv1.InstanceStatus{Outputs: map[string]apiextensionsv1.JSON{
+			"known": {Raw: []byte(`"old"`)}, "lost": {Raw: []byte(`"old"`)}, "gone": {Raw: []byte(`"old"`)}}}
+		if err := p.showComposed(s, map[string]any{"known": "new"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, gone := s.Outputs["gone"]; string(s.Outputs["known"].Raw) != `"new"` || string(s.Outputs["lost"].Raw) != want || gone {
+			t.Errorf("%s: %s", phase, s.Outputs)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (a *Applications) reconcileComposed(ctx context.Context, p *pass) (ctrl.Res
 	if err != nil || d.Verb == decide.Release {
 		return ctrl.Result{}, err
 	}
-	p.composed.states(d)
+	p.composed.decided = d
 	err = p.record(ctx, decide.Decision{Verb: d.Verb, Standing: d.Standing})
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return ctrl.Result{RequeueAfter: behind}, nil

@@ -12,7 +12,6 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
-	"github.com/yuba-dev/yuba/internal/applications/decide"
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
@@ -20,11 +19,6 @@ import (
 const maxState = 300
 
 func shortened(message string) string { return shorten.Cut(message, maxState) }
-
-// states keeps the decision for the status.
-func (c *composed) states(d decide.Composite) {
-	c.decided = d
-}
 
 // describeComposed sets what the objects say.
 func (p *pass) describeComposed(ctx context.Context, s *appv1.InstanceStatus) error {
@@ -48,31 +42,33 @@ func (p *pass) describeComposed(ctx context.Context, s *appv1.InstanceStatus) er
 
 // showComposed sets the outputs. Those of resources that are not ready now stay as they were.
 func (p *pass) showComposed(s *appv1.InstanceStatus, outputs map[string]any, problems []string) error {
-	before := p.memory.get(p.key).shownValues
+	before, size := s.Outputs, 0
 	s.Outputs = nil
-	size, values := 0, map[string]any{}
 	for _, name := range p.composed.made.OutputNames() {
+		var output apiextensionsv1.JSON
 		value, known := outputs[name]
-		if !known && p.composed.decided.Phase != appv1.PhaseReady {
-			value, known = before[name]
+		switch {
+		case known:
+			raw, err := utiljson.Marshal(value)
+			if err != nil {
+				return fmt.Errorf("write the output %s of %s: %w", name, p.key, err)
+			}
+			output.Raw = raw
+		case p.composed.decided.Phase != appv1.PhaseReady:
+			output = before[name]
 		}
-		if !known {
+		if output.Raw == nil {
 			continue
 		}
-		raw, err := utiljson.Marshal(value)
-		if err != nil {
-			return fmt.Errorf("write the output %s of %s: %w", name, p.key, err)
-		}
-		if size += len(raw); size > maxOutputs {
+		if size += len(output.Raw); size > maxOutputs {
 			problems = append(problems, fmt.Sprintf("output %s: all outputs together have more than %d bytes", name, maxOutputs))
 			break
 		}
 		if s.Outputs == nil {
 			s.Outputs = map[string]apiextensionsv1.JSON{}
 		}
-		values[name], s.Outputs[name] = value, apiextensionsv1.JSON{Raw: raw}
+		s.Outputs[name] = output
 	}
-	p.memory.change(p.key, func(m *memo) { m.shownValues = values })
 	if c := apimeta.FindStatusCondition(s.Conditions, appv1.ConditionReady); len(problems) > 0 && c != nil && p.composed.decided.Phase == appv1.PhaseReady {
 		c.Message = shortened("The resources match the spec, but outputs are missing: " + problems[0])
 	}

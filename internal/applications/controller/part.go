@@ -107,7 +107,7 @@ func (p *pass) stamp() stamp {
 func (p *pass) member(deleting bool) rollout.Instance {
 	t := p.part
 	m := rollout.Instance{Name: p.key.member(), Frozen: deleting || p.facts.Moved != "", Broken: t.broken, Unaffected: t.unaffected, Target: t.target}
-	if !deleting {
+	if !m.Frozen {
 		m.Since = t.mark.since
 	}
 	return m

@@ -12,6 +12,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/applications/finding"
 	"github.com/yuba-dev/yuba/internal/applications/variables"
+	"github.com/yuba-dev/yuba/internal/kit/nearest"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -61,7 +62,7 @@ func similarOutput(m *module.Module, name string) string {
 		names = append(names, other)
 	}
 	slices.Sort(names)
-	if other := finding.Nearest(name, names, min(3, len(name)/3)); other != "" {
+	if other := nearest.Word(name, names, min(3, len(name)/3)); other != "" {
 		return fmt.Sprintf("it has %s (%s)", other, m.Outputs[other].Pos)
 	}
 	return "declare it, or remove it from the list"

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/yuba-dev/yuba/internal/applications/finding"
+	"github.com/yuba-dev/yuba/internal/kit/nearest"
 )
 
 // knownFormat reports whether the API server checks the format. Formats of numbers name their size.
@@ -27,7 +27,7 @@ func closest(word string) string {
 	known := slices.Concat(copied, silent, lost, []string{
 		"const", "example", "examples", "exclusiveMinimum", "exclusiveMaximum", "uniqueItems", "properties", "additionalProperties", "items",
 	})
-	if best := finding.Nearest(word, known, 2); best != "" {
+	if best := nearest.Word(word, known, 2); best != "" {
 		return "write " + best
 	}
 	return "remove it"

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/applications/finding"
+	"github.com/yuba-dev/yuba/internal/kit/nearest"
 	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
@@ -101,7 +102,7 @@ func (c *checker) variable(root *part) {
 // are.
 func (c *checker) similar(name, place string) string {
 	names := c.module.VariableNames()
-	if other := nearest(name, names); other != "" {
+	if other := similar(name, names); other != "" {
 		v := c.module.Variables[other]
 		return fmt.Sprintf("it declares %s (%s): if that is meant, write that in %s", other, v.Pos, place)
 	}
@@ -114,9 +115,9 @@ func (c *checker) similar(name, place string) string {
 	return "it declares " + strings.Join(names, ", ")
 }
 
-// nearest is the name that is the same but for case and underscores, or else differs in up to a third of
+// similar is the name that is the same but for case and underscores, or else differs in up to a third of
 // its letters, up to three; empty for none.
-func nearest(name string, names []string) string {
+func similar(name string, names []string) string {
 	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s)) }
 	byPlain := map[string]string{}
 	var plains []string
@@ -124,7 +125,7 @@ func nearest(name string, names []string) string {
 		byPlain[plain(other)] = other
 		plains = append(plains, plain(other))
 	}
-	return byPlain[finding.Nearest(plain(name), plains, min(3, len(name)/3))]
+	return byPlain[nearest.Word(plain(name), plains, min(3, len(name)/3))]
 }
 
 // literals checks the values in the template.

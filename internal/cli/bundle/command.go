@@ -6,6 +6,7 @@ package bundle
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 
@@ -95,11 +96,11 @@ func (f *creating) run(cmd *cobra.Command, a *session.App) error {
 		return fmt.Errorf("write %s: it exists; use --force to replace it", f.output)
 	}
 	parts := f.output + ".parts"
-	if err := os.MkdirAll(parts, 0o700); err != nil {
-		return err
+	if err := os.Mkdir(parts, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("write %s: %w", f.output, err)
 	}
 	if err := bundle.Collect(cmd.Context(), f.content, parts, a.News); err != nil {
-		return fmt.Errorf("%w\nThe parts so far are in %s: the same command continues there", err, parts)
+		return session.Elsewhere("create "+f.output, fmt.Errorf("%w\nThe parts so far are in %s: the same command continues there", err, parts))
 	}
 	s, err := packTo(cmd, parts, f.output)
 	if err != nil {
@@ -143,7 +144,7 @@ func newVerifyCommand(a *session.App) *cobra.Command {
 		defer file.Close() //nolint:errcheck // it was only read
 		s, err := bundle.Read(cmd.Context(), file, "")
 		if err != nil {
-			return err
+			return fmt.Errorf("verify %s: %w", args[0], err)
 		}
 		if out.Machine() {
 			return out.Print(a.Out, s)
@@ -187,7 +188,7 @@ docker.io/rancher/k3s:v1 becomes REGISTRY/rancher/k3s:v1. Credentials are those 
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		if _, err := bundle.Read(cmd.Context(), file, dir); err != nil {
-			return err
+			return fmt.Errorf("push %s: %w", args[0], err)
 		}
 		pushed := 0
 		err = bundle.Push(cmd.Context(), dir, to, insecure, func(from, to string) {
@@ -197,7 +198,7 @@ docker.io/rancher/k3s:v1 becomes REGISTRY/rancher/k3s:v1. Credentials are those 
 		if err == nil && pushed == 0 {
 			a.News("%s has no images.", args[0])
 		}
-		return err
+		return session.Elsewhere("push the images of "+args[0], err)
 	}
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -62,6 +63,11 @@ or belongs to somebody else. "yuba dns release NAME" gives the name back.`,
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 		if f.from != "" && len(f.addresses) > 0 {
 			return ui.UsageErrorf(cmd, "want --address or --from, not both")
+		}
+		for _, address := range f.addresses {
+			if _, err := netip.ParseAddr(address); err != nil {
+				return ui.UsageErrorf(cmd, "--address: %q is not an IP address, such as 192.0.2.1 or 2001:db8::1", address)
+			}
 		}
 		ctx, cancel := ui.WithTimeout(cmd)
 		defer cancel()
@@ -175,10 +181,14 @@ func (f *claiming) poolRef(ctx context.Context, cmd *cobra.Command, s *session.S
 	if err != nil {
 		return meta.NamespacedObjectReference{}, err
 	}
-	if len(pools) != 1 {
+	switch len(pools) {
+	case 0:
+		return meta.NamespacedObjectReference{}, ui.UsageErrorf(cmd, "the namespace %s has no SubdomainPool: name one of another namespace with --pool NAMESPACE/NAME", s.Namespace)
+	case 1:
+		return meta.NamespacedObjectReference{Name: pools[0].Name}, nil
+	default:
 		return meta.NamespacedObjectReference{}, ui.UsageErrorf(cmd, "the namespace %s has %d SubdomainPools: name one with --pool", s.Namespace, len(pools))
 	}
-	return meta.NamespacedObjectReference{Name: pools[0].Name}, nil
 }
 
 // await waits until a claim is decided.

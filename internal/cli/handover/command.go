@@ -34,6 +34,8 @@ type handover struct {
 	*session.Session
 	to, dir, owner, tool string
 	secrets, unproven    bool
+	unconfined           bool
+	cage                 cage
 	yes                  bool
 	leave                []string
 	out                  *ui.Output
@@ -63,8 +65,11 @@ proves it: a plan there must find no changes (import: nothing but imports). Only
 If the proof fails, or the command is interrupted, the stack stays marked and nobody runs it: run the same command again, or
 undo it with "yuba take-back".
 
-Without --secrets, values of Secrets are not written: README.md of the directory lists them. The proof runs on this machine, with
-the stack's variables and environment.`,
+Without --secrets, values of Secrets are not written: README.md of the directory lists them.
+
+The proof runs the stack's program and its providers on this machine, with the stack's variables and environment. They are confined
+by yuba-sandbox: they have a home directory of their own, see neither your files nor your configuration of tofu, and reach the
+network. Where yuba-sandbox does not work, the command refuses; --unconfined runs them with your rights.`,
 		Example: "  yuba hand-over vpc --to tofu --dir ./handed-over --secrets\n  yuba hand-over vpc dns --to import --dir ./handed-over --leave null_resource.wait\n" +
 			"  yuba hand-over vpc --to crossplane --dir ./manifests --owner 'the platform team'\n  yuba take-back vpc",
 		Args: ui.Arguments(1, -1), ValidArgsFunction: a.StackNames(true),
@@ -76,6 +81,7 @@ the stack's variables and environment.`,
 	flags.StringVar(&h.tool, "tool", "", "the program for the proof (default tofu on PATH)")
 	flags.BoolVar(&h.secrets, "secrets", false, "write values of Secrets, too, readable for you only")
 	flags.BoolVar(&h.unproven, "no-proof", false, "do not make a plan in the directory")
+	flags.BoolVar(&h.unconfined, "unconfined", false, "make the proof without yuba-sandbox: the stack's program can read your files")
 	flags.StringArrayVar(&h.leave, "leave", nil, "with --to import, an address to leave out; can be repeated")
 	flags.BoolVarP(&h.yes, "yes", "y", false, "hand over without a question")
 	h.out = ui.AddOutputFlag(cmd, "json", "yaml")
@@ -119,6 +125,9 @@ func (h *handover) check(cmd *cobra.Command) error {
 	}
 	if !h.unproven {
 		h.tool, err = findTool(h.tool)
+	}
+	if !h.unproven && !h.unconfined && err == nil {
+		h.cage, err = findCage(cmd.Context(), h.tool)
 	}
 	return err
 }
@@ -178,6 +187,10 @@ func interrupted(key types.NamespacedName, err error) error {
 	if errors.As(err, &coded) {
 		return err
 	}
+	var changed *changedError
+	if errors.As(err, &changed) {
+		return fmt.Errorf("hand over %s: %w", key, err)
+	}
 	return fmt.Errorf("hand over %s: %w.\nNobody runs it now. To continue, run the same command again; to undo it:\n    yuba take-back %s", key, err, key)
 }
 
@@ -215,7 +228,8 @@ func (h *handover) one(ctx context.Context, key types.NamespacedName) (*handed, 
 		return nil, fmt.Errorf("%s exists, and is of something else. Name another directory", mark.Dir)
 	default:
 		// 3. Write and prove, and 4. arm.
-		if err := h.writeAndArm(ctx, t, mark, done); err != nil {
+		err := h.arm(ctx, t, mark, done)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -223,14 +237,31 @@ func (h *handover) one(ctx context.Context, key types.NamespacedName) (*handed, 
 		return nil, err
 	}
 	// 5. Record.
-	err = remark(ctx, h.Session, key, mark.ID, func(m *moving.Handover) (*moving.Handover, map[string]any) {
-		m.Phase, m.Serial = moving.PhaseDone, done.Serial
-		return m, nil
-	})
-	if err != nil {
+	if err := h.record(ctx, key, mark, done.Serial); err != nil {
 		return nil, err
 	}
 	return done, h.step("recorded")
+}
+
+// record writes the new owner into the mark. If somebody has taken the stack back meanwhile with --abandoned, the
+// directory must not work.
+func (h *handover) record(ctx context.Context, key types.NamespacedName, mark moving.Handover, serial uint64) error {
+	err := remark(ctx, h.Session, key, mark.ID, from{moving.PhaseArming, moving.PhaseDone}, func(m *moving.Handover) (*moving.Handover, map[string]any) {
+		m.Phase, m.Serial = moving.PhaseDone, serial
+		return m, nil
+	})
+	var changed *changedError
+	if !errors.As(err, &changed) {
+		return err
+	}
+	c, readErr := readCard(mark.Dir)
+	if readErr == nil && c.ID == mark.ID {
+		readErr = (&directory{path: mark.Dir, card: c}).disarm(mark)
+	}
+	if readErr != nil {
+		return fmt.Errorf("%w. Its directory %s could not be disarmed (%w): delete it", err, mark.Dir, readErr)
+	}
+	return fmt.Errorf("%w. tofu refuses to work in %s now", err, mark.Dir)
 }
 
 // free refuses a directory that is in use, before the stack is marked.
@@ -244,44 +275,6 @@ func (h *handover) free(t *infrav1.Terraform) error {
 		return nil
 	}
 	return ui.Exitf(ui.ExitFailure, "hand over %s: %s exists already. Name another --dir, or move that away. Nothing was changed", session.KeyOf(t), dir)
-}
-
-// writeAndArm writes the directory under another name, proves it, and renames it.
-func (h *handover) writeAndArm(ctx context.Context, t *infrav1.Terraform, mark moving.Handover, done *handed) error {
-	parent := filepath.Dir(mark.Dir)
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return err
-	}
-	partial := filepath.Join(parent, "."+t.Name+"."+mark.ID+".partial")
-	if err := os.RemoveAll(partial); err != nil { // of an interrupted call
-		return err
-	}
-	if err := os.Mkdir(partial, 0o700); err != nil {
-		return err
-	}
-	c, err := h.fetch(ctx, t, filepath.Join(partial, programDir))
-	if err != nil {
-		return err
-	}
-	mark.Serial, mark.Phase = c.serial(), moving.PhaseDone
-	d := &directory{path: partial, secrets: h.secrets, card: card{Handover: mark, Namespace: t.Namespace, Name: t.Name, Home: h.Config.Host}}
-	if done.Proof, err = h.write(ctx, d, c); err != nil {
-		return err
-	}
-	if err := h.step("written"); err != nil {
-		return err
-	}
-	done.Serial, done.Withheld = mark.Serial, d.card.Withheld
-	if err := d.finish(d.readme(done.Proof)); err != nil {
-		return err
-	}
-	if err := synced(partial); err != nil {
-		return err
-	}
-	if err := os.Rename(partial, mark.Dir); err != nil {
-		return err
-	}
-	return synced(parent)
 }
 
 // write writes what the new owner gets, and proves it.
@@ -319,24 +312,18 @@ func (h *handover) write(ctx context.Context, d *directory, c *content) (proof s
 		return "none was asked for (--no-proof)", nil
 	}
 	h.News("%s/%s: making a plan in its directory …", d.card.Namespace, d.card.Name)
-	p := &prover{tool: h.tool, module: d.module(), home: filepath.Join(d.path, "home"), content: c, secrets: h.secrets}
+	p := &prover{tool: h.tool, module: d.module(), program: filepath.Join(d.path, programDir), cage: h.cage, content: c, secrets: h.secrets}
 	if h.to == toImport {
 		return p.provesImports(ctx, list, h.leave)
 	}
 	return p.provesNoChanges(ctx)
 }
 
-func synced(dir string) error {
-	file, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
-}
-
 // Request hands over one stack, or takes it back, without a terminal.
 type Request struct {
 	To, Dir, Tool string
+	// Abandoned is the flag of "yuba take-back".
+	Abandoned bool
 	// Step is called between two steps, and ends the call there if it returns an error.
 	Step func(name string) error
 }
@@ -354,6 +341,6 @@ func (r Request) TakeBack(ctx context.Context, s *session.Session, key types.Nam
 	if err != nil {
 		return err
 	}
-	b := &takeback{Session: s, yes: true, step: r.Step, out: &ui.Output{}}
+	b := &takeback{Session: s, abandoned: r.Abandoned, yes: true, step: r.Step, out: &ui.Output{}}
 	return b.run(ctx, t)
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -39,7 +40,7 @@ func (h *handover) begin(ctx context.Context, t *infrav1.Terraform) (moving.Hand
 		switch {
 		case m.Phase == moving.PhaseDone:
 			return m, ui.Exitf(ui.ExitWaiting, "hand over %s: it belongs to %s since %s. To work here again:\n    yuba take-back %s", key, m.Owner, m.Since.Format(time.RFC3339), key)
-		case m.Phase != moving.PhaseLeaving || m.To != h.to || m.Dir != h.dirOf(t):
+		case m.Phase != moving.PhaseLeaving && m.Phase != moving.PhaseArming || m.To != h.to || m.Dir != h.dirOf(t):
 			return m, ui.Exitf(ui.ExitWaiting, "hand over %s: another hand-over or take-back of it is in progress (to %s, %s). Continue that one, or undo it first:\n    yuba take-back %s", key, m.To, m.Dir, key)
 		}
 		h.News("%s: continuing the hand-over that began at %s.", key, m.Since.Format(time.RFC3339))
@@ -85,8 +86,25 @@ func patchMark(ctx context.Context, s *session.Session, t *infrav1.Terraform, m 
 	return nil
 }
 
-// remark changes the mark of a hand-over whatever else has changed in the stack meanwhile.
-func remark(ctx context.Context, s *session.Session, key types.NamespacedName, id string, change func(*moving.Handover) (*moving.Handover, map[string]any)) error {
+// changedError means that a mark is not what a step needs, because somebody else has changed it meanwhile.
+type changedError struct {
+	key types.NamespacedName
+	now string
+}
+
+func (e *changedError) Error() string {
+	return fmt.Sprintf("mark %s: somebody has changed its mark meanwhile: %s", e.key, e.now)
+}
+
+// from lists the phases that a step begins in.
+type from []moving.Phase
+
+// anyPhase is for steps that need no certain phase.
+var anyPhase from
+
+// remark changes the mark of a hand-over whatever else has changed in the stack meanwhile. The mark is compared and
+// swapped: if it is of another hand-over, or in none of the phases, the answer is a *changedError.
+func remark(ctx context.Context, s *session.Session, key types.NamespacedName, id string, phases from, change func(*moving.Handover) (*moving.Handover, map[string]any)) error {
 	const attempts = 10
 	for attempt := 1; ; attempt++ {
 		t, err := s.Get(ctx, key)
@@ -95,7 +113,10 @@ func remark(ctx context.Context, s *session.Session, key types.NamespacedName, i
 		}
 		m, marked := moving.HandedOver(t)
 		if !marked || m.ID != id {
-			return fmt.Errorf("mark %s: somebody has changed its mark meanwhile. Run the same command again", key)
+			return &changedError{key, "it was taken back, or is handed over anew"}
+		}
+		if len(phases) > 0 && !slices.Contains(phases, m.Phase) {
+			return &changedError{key, fmt.Sprintf("its phase is %q, which began elsewhere", m.Phase)}
 		}
 		next, spec := change(&m)
 		err = patchMark(ctx, s, t, next, spec)

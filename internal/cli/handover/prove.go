@@ -42,40 +42,16 @@ func findTool(name string) (string, error) {
 	return "", ui.Exitf(ui.ExitFailure, "there is neither tofu nor terraform on PATH for the proof. Name it with --tool, or hand over without a proof: --no-proof")
 }
 
-// prover makes a plan as the new owner would.
+// prover makes a plan as the new owner would. The program and its providers are whatever the stack's authors wrote,
+// so they see neither the caller's files nor the caller's settings.
 type prover struct {
-	tool, module, home string
-	content            *content
-	secrets            bool
-}
-
-// passed are the names of this process's environment that the tool gets: where it is, and how it
-// reaches registries. The rest comes from the stack.
-var passed = []string{"PATH", "HOME", "TMPDIR", "TF_CLI_CONFIG_FILE", "TF_PLUGIN_CACHE_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
-	"http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
-
-func (p *prover) environment() []string {
-	var env []string
-	for _, name := range passed {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	spec := &p.content.record.Spec
-	for _, e := range spec.Env {
-		env = append(env, e.Name+"="+e.Value)
-	}
-	if !p.secrets {
-		for name, v := range spec.Variables {
-			if v.Secret {
-				env = append(env, "TF_VAR_"+name+"="+variableText(v.Value))
-			}
-		}
-	}
-	if spec.Workspace != "" && spec.Workspace != "default" {
-		env = append(env, "TF_WORKSPACE="+spec.Workspace)
-	}
-	return append(env, "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")
+	tool, module string
+	// program is the directory that they may write, beside a home directory that is removed afterwards.
+	program string
+	cage    cage
+	content *content
+	secrets bool
+	home    string
 }
 
 // variableText is the value of a variable in an environment: strings stand as they are.
@@ -91,7 +67,7 @@ func variableText(value json.RawMessage) string {
 const maxOutput = 4000
 
 func (p *prover) call(ctx context.Context, args ...string) (out []byte, code int, err error) {
-	cmd := exec.CommandContext(ctx, p.tool, args...) //nolint:gosec // the user's own program
+	cmd := p.cage.command(ctx, []string{p.program, p.home}, p.tool, args...)
 	cmd.Dir, cmd.Env = p.module, p.environment()
 	var stdout, all bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &all
@@ -119,7 +95,11 @@ func (p *prover) clean(planFile string) error {
 
 const planName = ".yuba-proof.tfplan"
 
-func (p *prover) plan(ctx context.Context) (*shownPlan, error) {
+func (p *prover) plan(ctx context.Context) (plan *shownPlan, err error) {
+	if err := p.settle(); err != nil {
+		return nil, fmt.Errorf("prove the directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(p.home)) }()
 	planFile := filepath.Join(p.module, planName)
 	if _, _, err := p.call(ctx, "init", "-input=false", "-no-color"); err != nil {
 		return nil, fmt.Errorf("prove the directory: %w", err)
@@ -135,11 +115,11 @@ func (p *prover) plan(ctx context.Context) (*shownPlan, error) {
 	if i := bytes.Index(document, []byte("{\"format_version\"")); i > 0 {
 		document = document[i:]
 	}
-	var plan shownPlan
-	if err := json.Unmarshal(document, &plan); err != nil {
+	plan = &shownPlan{}
+	if err := json.Unmarshal(document, plan); err != nil {
 		return nil, fmt.Errorf("prove the directory: read the plan: %w", err)
 	}
-	return &plan, nil
+	return plan, nil
 }
 
 // shownPlan is the part of "tofu show -json" that the proof needs.

@@ -44,7 +44,8 @@ func NewTakeBackCommand(a *session.App) *cobra.Command {
 there, then makes the state of the directory the stack's, by a recorded run, and then resumes the stack as it was before.
 
 If the directory is gone or elsewhere, name it with --from, or use --abandoned: then you vouch that nobody runs the stack any more, and
-the state is the one that was handed over. Crossplane and owners of imported resources have no directory to disarm: remove the
+the state is the one that was handed over. A hand-over that was interrupted before it was proven has no directory, and needs neither.
+Crossplane and owners of imported resources have no directory to disarm: remove the
 resources from them first.`,
 		Example: "  yuba take-back vpc\n  yuba take-back vpc --from /srv/handed-over/team-a/vpc\n  yuba take-back vpc --abandoned --suspended",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
@@ -108,8 +109,11 @@ func (b *takeback) directory(key types.NamespacedName, mark moving.Handover) (*d
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("take back %s: %w", key, err)
 	case b.abandoned, mark.Phase == moving.PhaseLeaving && b.from == "":
-		// An interrupted hand-over has no directory yet.
+		// An interrupted hand-over has no directory yet: the mark says so before the directory gets its name.
 		return nil, nil
+	case mark.Phase == moving.PhaseArming:
+		return nil, ui.Exitf(ui.ExitFailure, "take back %s: its new owner may run it already, and %s is not on this machine. Run this where yuba hand-over ran (after an interruption, run that once more first), "+
+			"or name the directory with --from, or, if nobody runs the stack and nobody will: --abandoned", key, path)
 	}
 	return nil, ui.Exitf(ui.ExitFailure, "take back %s: %s is not there. Name the directory with --from, or, if nobody runs the stack any more: --abandoned", key, path)
 }
@@ -124,7 +128,12 @@ func (b *takeback) back(ctx context.Context, key types.NamespacedName, mark movi
 			return err
 		}
 	}
-	err := remark(ctx, b.Session, key, mark.ID, func(m *moving.Handover) (*moving.Handover, map[string]any) {
+	// Without a directory nothing is disarmed, so nothing must have been armed since the mark was read.
+	phases := anyPhase
+	if dir == nil && !b.abandoned {
+		phases = from{moving.PhaseLeaving}
+	}
+	err := remark(ctx, b.Session, key, mark.ID, phases, func(m *moving.Handover) (*moving.Handover, map[string]any) {
 		m.Phase = moving.PhaseReturning
 		return m, map[string]any{"suspend": true}
 	})
@@ -142,7 +151,7 @@ func (b *takeback) back(ctx context.Context, key types.NamespacedName, mark movi
 	if err := b.step("brought"); err != nil {
 		return err
 	}
-	return remark(ctx, b.Session, key, mark.ID, func(m *moving.Handover) (*moving.Handover, map[string]any) {
+	return remark(ctx, b.Session, key, mark.ID, from{moving.PhaseReturning}, func(m *moving.Handover) (*moving.Handover, map[string]any) {
 		spec := m.Before
 		if b.suspended && spec != nil {
 			spec["suspend"] = true

@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -30,24 +29,33 @@ import (
 )
 
 func newRestoreCommand(a *session.App) *cobra.Command {
-	f, yes := &readFlags{}, false
+	f, yes, unsigned := &readFlags{}, false, false
 	cmd := &cobra.Command{
 		Use:   "restore FILE [NAMESPACE/NAME]... -i IDENTITY",
 		Short: "Restore stacks from an archive, with their states and histories",
 		Long: `Restore all stacks of an archive, or those named, to the same home or another one. A stack that does not exist is created from its
 manifest, suspended, in its namespace. Its state becomes the archived one by a run that is recorded like others, and its earlier
-versions and runs are added to the history. Nothing is resumed: make a plan first.
+versions and runs are added to the history. Nothing is resumed: make a plan first. A created stack belongs to no platform,
+Kustomization or other owner: the labels by which they find their stacks are left out.
+
+An archive decides as whom its stacks run, and what. Name the key that "yuba archive" printed (--signer); the command refuses an
+archive that another key or nobody has signed. --unsigned restores an archive whoever wrote it: read its manifests first.
 
 The command verifies the whole archive before it changes anything. It refuses a stack whose state is newer than the archived one or
 of another lineage, and a stack that is not suspended. Secrets and sources are not restored; the archive has them as manifests if
 they were archived.`,
-		Example: "  yuba archive restore 2026.archive -i key.txt\n  yuba archive restore s3://archives/team-a team-a/vpc -i key.txt --signer SHA256:… --yes",
+		Example: "  yuba archive restore 2026.archive -i key.txt --signer SHA256:…\n  yuba archive restore s3://archives/team-a team-a/vpc -i key.txt --signer SHA256:… --yes",
 		Args:    ui.Arguments(1, -1),
 	}
 	f.add(cmd)
+	cmd.Flags().BoolVar(&unsigned, "unsigned", false, "restore an archive whoever has signed it, or nobody")
+	cmd.MarkFlagsMutuallyExclusive("signer", "unsigned")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "restore without a question")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
+		if err := trusts(f, unsigned, args[0]); err != nil {
+			return err
+		}
 		return restore(cmd.Context(), s, f, args, yes, out)
 	})
 	return cmd
@@ -97,6 +105,11 @@ func restore(ctx context.Context, s *session.Session, f *readFlags, args []strin
 	order, err := r.plan(ctx)
 	if err != nil {
 		return err
+	}
+	for _, name := range order {
+		if err := r.tell(r.chosen[name]); err != nil {
+			return explain(r.place, err)
+		}
 	}
 	if err := s.MustConfirm(yes, fmt.Sprintf("Restore %s from the archive of %s?", strings.Join(order, ", "), archive.Header.Created.Format("2006-01-02 15:04"))); err != nil {
 		return err
@@ -247,9 +260,9 @@ func (r *restorer) create(ctx context.Context, c *restored) error {
 	if _, err := r.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: c.Name}); !ui.IsNotFound(err) {
 		return err
 	}
-	var was infrav1.Terraform
-	if err := yaml.Unmarshal(c.manifest, &was); err != nil || was.Namespace != c.Namespace || was.Name != c.Name {
-		return &sealed.BadError{Why: "its manifest of " + c.Namespace + "/" + c.Name + " cannot be read"}
+	was, err := c.archived()
+	if err != nil {
+		return err
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.Namespace}}
 	if err := r.Objects.Create(ctx, ns, session.FieldOwner); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -259,12 +272,17 @@ func (r *restorer) create(ctx context.Context, c *restored) error {
 			return fmt.Errorf("create namespace %s: %w", c.Namespace, err)
 		}
 	}
-	made := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name, Labels: was.Labels}, Spec: was.Spec}
-	made.Spec.Suspend = true
-	if err := r.Objects.Create(ctx, made, session.FieldOwner); err != nil {
+	if err := r.Objects.Create(ctx, made(was), session.FieldOwner); err != nil {
 		return fmt.Errorf("create the stack: %w", err)
 	}
 	return nil
+}
+
+// made is a stack to create from an archived one: suspended, and nobody's.
+func made(was *infrav1.Terraform) *infrav1.Terraform {
+	t := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: was.Namespace, Name: was.Name, Labels: freeLabels(was.Labels)}, Spec: was.Spec}
+	t.Spec.Suspend = true
+	return t
 }
 
 // pushState makes the archived state the current one, by a recorded run under the state's lock.

@@ -86,6 +86,16 @@ func ExplainCluster(doing string, err error) error {
 		"    yuba kubectl config view --minify", doing, hostOf(address.URL))
 }
 
+// Elsewhere is for commands that ask servers which are not Yuba's, such as a registry of images: [Explain] adds no advice about
+// Yuba's own server to their errors.
+func Elsewhere(doing string, err error) error {
+	var exit *ui.CodedError
+	if err == nil || errors.As(err, &exit) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return ui.Exitf(ui.ExitFailure, "%s: %w", doing, err)
+}
+
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

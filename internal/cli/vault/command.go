@@ -7,6 +7,7 @@ package vault
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -93,8 +94,12 @@ func (o *options) run(ctx context.Context, a *session.App, cmd *cobra.Command) e
 	if errors.As(err, &refused) {
 		return ui.Exitf(ui.ExitWaiting, "initialise Vault at %s: %w", o.address, err)
 	}
+	var authority x509.UnknownAuthorityError
+	if errors.As(err, &authority) {
+		err = fmt.Errorf("%w\nName the certificate authorities of Vault:\n    --ca-file FILE", err)
+	}
 	if err != nil {
-		return err
+		return session.Elsewhere("initialise Vault at "+o.address, err)
 	}
 	if err := o.writeManifests(do); err != nil {
 		return err

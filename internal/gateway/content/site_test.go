@@ -6,6 +6,7 @@ package content_test
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -121,6 +122,9 @@ func openStores(t *testing.T) error {
 	}
 	h := &content.Handler{Client: apitest.Client(t), Reader: apitest.Client(t), Runs: stores.runs, States: stores.states, Artifacts: stores.blobs,
 		MaxArchive: maxArchive, ArchiveURL: "https://yuba.test", StoreID: "this", Log: slog.New(slog.DiscardHandler), Version: "test"}
+	h.SigningKey = func() (ed25519.PrivateKey, error) {
+		return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize)), nil
+	}
 	h.Operate = operate
 	h.Parcels = &parcel.Store{Blobs: stores.blobs, States: stores.states, MaxArtifact: maxArchive, Version: "test"}
 	h.Imported = func(stack run.Stack) { imported.Store(stack, true) }

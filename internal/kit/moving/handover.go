@@ -21,6 +21,9 @@ type Phase string
 const (
 	// PhaseLeaving: the new owner does not have everything yet.
 	PhaseLeaving Phase = "leaving"
+	// PhaseArming: the new owner's directory is complete and may have its name already, so the owner may run the
+	// stack. Only the directory, or somebody's word, proves that nobody does.
+	PhaseArming Phase = "arming"
 	// PhaseDone: the stack belongs to the new owner.
 	PhaseDone Phase = "done"
 	// PhaseReturning: the owner does not run it any more, and its state is brought back.
@@ -38,6 +41,9 @@ type Handover struct {
 	Dir   string    `json:"dir,omitempty"`
 	Phase Phase     `json:"phase"`
 	Since time.Time `json:"since"`
+	// Armed names the one directory that may become the owner's, from PhaseArming on: two calls of the command may
+	// continue the same hand-over.
+	Armed string `json:"armed,omitempty"`
 	// Serial is that of the state that was handed over.
 	Serial uint64 `json:"serial,omitempty"`
 	// Before are the fields of the spec that the command changed, as in a [Mark].
@@ -78,7 +84,7 @@ func Away(o metav1.Object) bool {
 // Summary describes the owner in a few words.
 func (h Handover) Summary() string {
 	switch h.Phase {
-	case PhaseLeaving:
+	case PhaseLeaving, PhaseArming:
 		return "Being handed over to " + h.owner()
 	case PhaseReturning:
 		return "Being taken back from " + h.owner()
@@ -97,6 +103,8 @@ func (h Handover) held(name string) string {
 	switch h.Phase {
 	case PhaseLeaving:
 		return fmt.Sprintf("Being handed over to %s: nothing runs until yuba hand-over has finished. If it was interrupted, run the same command again, or:\n    yuba take-back %s", h.owner(), name)
+	case PhaseArming:
+		return fmt.Sprintf("Being handed over to %s, who may run it already: nothing runs here. If yuba hand-over was interrupted, run the same command again on the same machine, or:\n    yuba take-back %s", h.owner(), name)
 	case PhaseReturning:
 		return fmt.Sprintf("Being taken back from %s: nothing runs until that has finished. If it was interrupted, run:\n    yuba take-back %s", h.owner(), name)
 	}

@@ -47,6 +47,7 @@ func TestHandedOverStacksAreHeld(t *testing.T) {
 	}{
 		"one that was handed over":        {want.Text(), "Handed over to ada", false},
 		"one that is leaving":             {Handover{Owner: "ada", Phase: PhaseLeaving}.Text(), "Being handed over to ada", false},
+		"one that is arming":              {Handover{Owner: "ada", Phase: PhaseArming}.Text(), "Being handed over to ada, who may run it already", false},
 		"one that comes back":             {Handover{Owner: "ada", Phase: PhaseReturning}.Text(), "Being taken back from ada", true},
 		"one whose mark cannot be read":   {"?", "Handed over to another owner", false},
 		"one with an empty mark, as well": {"", "Handed over to another owner", false},

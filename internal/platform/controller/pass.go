@@ -197,7 +197,9 @@ func sightOf(t *infrav1.Terraform) decide.Sight {
 	}
 	// The node hands over its kubeconfig some minutes after the machine exists. The stack is woken by the Secret.
 	kubeconfig := plan.SecretName(t.Labels[yubav1.LabelPlatform], s.Region, plan.KubeconfigSecret)
-	s.Waits = s.Waits || ready.Reason == infrav1.ReasonVarsGenerationFailed && strings.Contains(ready.Message, kubeconfig)
+	if ready.Reason == infrav1.ReasonVarsGenerationFailed && strings.Contains(ready.Message, kubeconfig) {
+		s.Waits, s.Message = true, "waits for the first machine to hand over the kubeconfig of its cluster (Secret "+kubeconfig+")"
+	}
 	if t.Status.LastRun != nil {
 		s.Run = t.Status.LastRun.ID
 	}

@@ -51,7 +51,7 @@ func Between(before, after *yubav1.PlatformStatus, now time.Time) (events []Even
 	}
 	for _, p := range after.Phases {
 		old, known := was[p.Name]
-		if known && old.State == p.State && (p.State != yubav1.PhaseFailed || old.Message == p.Message) {
+		if known && old.State == p.State && (old.Message == p.Message || !tells(&p)) {
 			continue
 		}
 		events = append(events, Event{Time: timeOf(&p, now), Phase: p.Name, Level: levelOf(p.State), Message: MessageOf(&p), Component: p.Component, State: string(p.State)})
@@ -73,6 +73,12 @@ func Between(before, after *yubav1.PlatformStatus, now time.Time) (events []Even
 		}
 	}
 	return events
+}
+
+// tells reports whether the message of a phase says more than its state: why it failed, or what it waits for besides
+// other phases.
+func tells(p *yubav1.PlatformPhaseStatus) bool {
+	return p.State == yubav1.PhaseFailed || p.State == yubav1.PhaseWaiting && len(p.WaitsFor) == 0
 }
 
 // MessageOf describes the state of a phase in one line.

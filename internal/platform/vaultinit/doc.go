@@ -26,5 +26,6 @@
 // Invariants:
 //   - Neither keys nor the root token are on disk, in logs, errors or arguments in clear text.
 //   - Vault is only spoken to over TLS, or on loopback.
+//   - Once the key file has keys, it is only ever replaced as a whole, and one call at a time works with it.
 //   - A second call finds out how far the first came, and repeats nothing that counts.
 package vaultinit

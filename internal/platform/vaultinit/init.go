@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -78,6 +79,15 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	if real, err := filepath.EvalSymlinks(o.KeyFile); err == nil {
+		o.KeyFile = real // a link stays a link
+	}
+	// Vault and the key file are read under the lock, so that nothing is decided from what another call changes.
+	unlock, err := lock(o.KeyFile)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer unlock()
 	var status sealStatus
 	if err := vault.call(ctx, http.MethodGet, "sys/seal-status", nil, &status); err != nil {
 		return Outcome{}, err
@@ -145,8 +155,9 @@ func (o Options) check() error {
 // initialise reserves, asks and seals. Vault answers once.
 func (o Options) initialise(ctx context.Context, vault *api, file *File) (initAnswer, error) {
 	var answer initAnswer
+	was := file.Phase
 	*file = File{Address: vault.address, Created: o.Now().UTC().Truncate(time.Second)}
-	if err := reserve(o.KeyFile, *file); err != nil {
+	if err := reserve(o.KeyFile, was, *file); err != nil {
 		return answer, err
 	}
 	if err := o.after("reserved"); err != nil {
@@ -185,7 +196,7 @@ func (o Options) seal(file *File, answer initAnswer) error {
 	if file.RootToken, err = sealTo(answer.RootToken, o.Recipients...); err != nil {
 		return fmt.Errorf("encrypt the root token: %w", err)
 	}
-	if err := file.write(o.KeyFile); err != nil {
+	if err := file.fill(o.KeyFile); err != nil {
 		return &UnsavedError{err, file.text()}
 	}
 	return nil
@@ -230,7 +241,7 @@ func (o Options) setUp(ctx context.Context, vault *api, file *File, answer initA
 
 func (o Options) done(file *File) error {
 	file.Phase, file.RootToken = PhaseDone, ""
-	return file.write(o.KeyFile)
+	return file.replace(o.KeyFile)
 }
 
 const (

@@ -194,7 +194,7 @@ func TestALostAnswerIsTold(t *testing.T) {
 	b.options.Address = vaulttest.Start(t, "").URL
 	f, _ := b.file()
 	f.Address = b.options.Address
-	if err := f.write(b.options.KeyFile); err != nil {
+	if err := f.fill(b.options.KeyFile); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := b.run(); err != nil || out.Verb != VerbInit {

@@ -65,15 +65,25 @@ func readFile(path string) (File, error) {
 	return f, nil
 }
 
-// write writes the file over its own blocks, so that it needs no space on the disk.
-func (f *File) write(path string) error {
+// encode is the file's content.
+func (f *File) encode(path string) ([]byte, error) {
 	f.Kind, f.Format = fileKind, fileFormat
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if text = append(text, '\n'); len(text) > reserved {
-		return fmt.Errorf("write the key file %s: it is larger than %d bytes", path, reserved)
+		return nil, fmt.Errorf("write the key file %s: it is larger than %d bytes", path, reserved)
+	}
+	return text, nil
+}
+
+// fill writes the file over the blocks of its reservation, so that it needs no space on the disk. A reservation has
+// nothing to lose.
+func (f *File) fill(path string) error {
+	text, err := f.encode(path)
+	if err != nil {
+		return err
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -91,26 +101,59 @@ func (f *File) write(path string) error {
 	return nil
 }
 
-// reserve creates the file with its full size, and makes it durable, before Vault is asked.
-func reserve(path string, f File) error {
+// replace writes a file that has keys: the old or the new content is there at any moment, whatever fails.
+func (f *File) replace(path string) error {
+	text, err := f.encode(path)
+	if err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write the key file: %w", err)
+	}
+	_, err = temporary.Write(text)
+	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the key file %s, which is unchanged: %w", path, errors.Join(err, os.Remove(temporary.Name())))
+	}
+	return synced(filepath.Dir(path))
+}
+
+func synced(dir string) error {
+	file, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// reserve creates the file with its full size, and makes it durable, before Vault is asked. Only an older
+// reservation may be there: a file that appeared after the phase was read is
+// not touched.
+func reserve(path string, was Phase, f File) error {
 	f.Phase, f.Kind, f.Format = PhaseReserved, fileKind, fileFormat
 	text, err := json.Marshal(f)
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	flags := os.O_WRONLY
+	if was == PhaseNone {
+		flags |= os.O_CREATE | os.O_EXCL
+	}
+	file, err := os.OpenFile(path, flags, 0o600)
 	if err != nil {
 		return fmt.Errorf("reserve the key file: %w", err)
 	}
 	_, err = file.Write(append(text, bytes.Repeat([]byte{' '}, reserved-len(text))...))
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		if was == PhaseNone {
+			err = errors.Join(err, os.Remove(path))
+		}
 		return fmt.Errorf("reserve the key file %s: %w", path, err)
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return synced(filepath.Dir(path))
 }
 
 // sealTo encrypts a secret as armored text.

@@ -42,8 +42,8 @@ func TestParse(t *testing.T) {
 		"in a span of code":        {text: "`/yuba plan`"},
 		"in an HTML comment":       {text: "<!--\n/yuba plan\n-->\n<!-- /yuba plan --> \n/yuba help <!-- x", want: []Command{{Verb: Help}}},
 		"an unknown verb":          {text: "/yuba destroy", problems: []Problem{{"destroy", "it is not a command"}}},
-		"applying before a merge":  {text: "/yuba apply net", problems: []Problem{{"apply", "it is not a command"}}},
-		"releasing a lock":         {text: "/yuba unlock net", problems: []Problem{{"unlock", "it is not a command"}}},
+		"applying before a merge":  {text: "/yuba apply --commit 1a2b3c4 net", want: []Command{{Verb: Apply, Commit: "1a2b3c4", Stacks: []string{"net"}}}},
+		"releasing a lock":         {text: "/yuba unlock net", want: []Command{{Verb: Unlock, Stacks: []string{"net"}}}},
 		"the stacks behind":        {text: "/yuba plan --impact net", problems: []Problem{{"--impact", "plan does not have such a flag"}}},
 		"a flag with a value":      {text: "/yuba plan --target=a", problems: []Problem{{"--target=a", "plan does not have such a flag"}}},
 		"approve a commit, inline": {text: "/yuba approve --commit=1a2b3c4d", want: []Command{{Verb: Approve, Commit: "1a2b3c4d"}}},
@@ -87,7 +87,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestRights(t *testing.T) {
-	for v, want := range map[Verb]forge.Right{Plan: forge.Write, Replan: forge.Write, Approve: forge.Write, Help: forge.Read, "other": forge.Admin} {
+	for v, want := range map[Verb]forge.Right{Plan: forge.Write, Replan: forge.Write, Approve: forge.Write, Apply: forge.Write, Unlock: forge.Write, Impact: forge.Write, Help: forge.Read, "other": forge.Admin} {
 		if got := v.Right(); got != want {
 			t.Errorf("%s needs %v, want %v", v, got, want)
 		}
@@ -101,7 +101,7 @@ func TestOwnTextHasNoCommands(t *testing.T) {
 	if got, problems := Parse(HelpText()); len(got)+len(problems) != 0 {
 		t.Errorf("%v %v", got, problems)
 	}
-	if !strings.Contains(HelpText(), "| `/yuba approve --commit COMMIT` | write |") {
+	if !strings.Contains(HelpText(), "| `/yuba approve --commit COMMIT [--plans DIGEST]` | write |") {
 		t.Error(HelpText())
 	}
 }

@@ -74,17 +74,17 @@ func (p *pull) left(m *memory) (out []*infrav1.Terraform) {
 // tally counts what is applied before the merge, and what is not.
 func (p *pull) tally(m *memory, o *yubav1.PullRequestPlanner) (t decide.Tally) {
 	waiting, running := p.numbers()
-	t.Found, t.Problem = p.Found && p.Head == p.Now.Head.Commit && waiting+running == 0, cmp.Or(p.Held, p.Left)
+	t.Found, t.Problem = p.Found && p.Head == p.Now.Head.Commit && waiting+running == 0, p.Held
 	if t.Problem == "" && len(p.Problems) > 0 {
 		t.Problem = p.Problems[0].Summary
 	}
-	t.Left = len(p.left(m))
+	t.Left, t.Ignored = len(p.left(m)), p.Left
 	for _, s := range p.Stacks {
 		c := s.candidate()
 		switch {
 		case s.progress != nil && s.progress.commit == p.Head && s.progress.state == comment.Applied:
 			t.Applied++
-		case c.Manifest:
+		case c.Manifest, p.Now.Fork, s.Never:
 			t.Later++
 		case c.Applies(), s.progress != nil && s.progress.commit == p.Head:
 			t.Open++
@@ -134,7 +134,7 @@ func (r *Reconciler) handOver(ctx context.Context, m *memory, l *link, p *pull) 
 	}
 	if p.Merged == nil { // from now on it is not the open one
 		p.stop()
-		p.Merged = &merged{At: r.now().UTC(), Commit: p.Now.MergeCommit}
+		p.Merged = &merged{At: r.now().UTC(), Commit: p.Now.MergeCommit, Base: base.Revision}
 		review, err := r.review(ctx, l, p)
 		if err != nil {
 			p.Merged = nil
@@ -144,13 +144,16 @@ func (r *Reconciler) handOver(ctx context.Context, m *memory, l *link, p *pull) 
 	}
 	for _, t := range slices.Clone(held) {
 		name := t.Namespace + "/" + t.Name
-		same, err := r.arrived(ctx, t, base)
+		same, err := r.arrived(ctx, l, t, base)
 		if err != nil {
 			return true, err
 		}
-		over := same || r.now().After(p.Merged.At.Add(overPatience)) || p.Merged.Commit != "" && strings.Contains(base.Revision, p.Merged.Commit)
+		// Only these prove that the branch has what the stack runs. After other commits, or a long time, it returns by a
+		// plan that waits for approval: an automatic one could revert what was applied.
+		proven := same || p.Merged.Commit != "" && strings.Contains(base.Revision, p.Merged.Commit)
+		later := base.Revision != p.Merged.Base && r.now().After(p.Merged.At.Add(overPause)) || r.now().After(p.Merged.At.Add(overPatience))
 		s := p.find(name)
-		if !over {
+		if !proven && !later {
 			waits = true
 			if s != nil {
 				s.progress = &progress{state: comment.Applied, commit: t.PullRequestHold().Commit, reason: "waits until the merge commit is fetched"}
@@ -161,7 +164,7 @@ func (r *Reconciler) handOver(ctx context.Context, m *memory, l *link, p *pull) 
 		if same && s != nil && t.Status.Plan.Pending == "" && failedApply(t) == "" && strings.Contains(t.Status.LastAppliedRevision, t.PullRequestHold().Commit) {
 			s.State, s.Reason, s.progress = comment.Applied, "", nil
 		}
-		if _, err := r.free(ctx, m, p, []string{name}, true); err != nil {
+		if _, err := r.free(ctx, m, p, []string{name}, proven); err != nil {
 			return true, err
 		}
 	}
@@ -172,10 +175,10 @@ func (r *Reconciler) handOver(ctx context.Context, m *memory, l *link, p *pull) 
 }
 
 // arrived reports whether the branch has the very files that a stack runs.
-func (r *Reconciler) arrived(ctx context.Context, t *infrav1.Terraform, base *Source) (bool, error) {
-	pin, err := r.pinned(ctx, t, t.PullRequestHold())
+func (r *Reconciler) arrived(ctx context.Context, l *link, t *infrav1.Terraform, base *Source) (bool, error) {
+	pin, err := r.pinned(ctx, l, t, t.PullRequestHold())
 	if pin == nil || err != nil {
-		return pin == nil && err == nil, err
+		return false, err
 	}
 	runs, err := r.Sources.Base(ctx, pin)
 	if err != nil {

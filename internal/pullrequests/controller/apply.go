@@ -151,7 +151,7 @@ func (s *stack) waitedFor(m *memory, p *pull) {
 // advance looks at a stack that runs the head, and approves its plan if it is the shown one.
 func (r *Reconciler) advance(ctx context.Context, l *link, p *pull, s *stack, t *infrav1.Terraform, h *infrav1.PullRequestHold, look func() (decide.Review, error)) error {
 	s.progress = &progress{commit: h.Commit, state: comment.Applying}
-	pin, err := r.pinned(ctx, t, h)
+	pin, err := r.pinned(ctx, l, t, h)
 	if err != nil {
 		return err
 	}

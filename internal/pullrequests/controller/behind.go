@@ -40,7 +40,7 @@ type Origin struct {
 	Manifest  []byte
 	Elsewhere bool
 	// Source is what it is planned with, if that is not the head itself.
-	Source *Source
+	Source *Source `json:"-"`
 	// Digest identifies the changes of its plan.
 	Digest string
 	Outputs

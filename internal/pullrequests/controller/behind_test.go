@@ -66,7 +66,12 @@ func newLookout(when string) *lookout {
 // look makes a pass, and takes what the plans behind have come to.
 func (w *lookout) look(t *testing.T) {
 	t.Helper()
-	if err := w.r.lookBehind(t.Context(), w.o, w.m, &link{}, w.p); err != nil {
+	w.lookAt(t, &link{})
+}
+
+func (w *lookout) lookAt(t *testing.T, l *link) {
+	t.Helper()
+	if err := w.r.lookBehind(t.Context(), w.o, w.m, l, w.p); err != nil {
 		t.Fatal(err)
 	}
 	if w.p.Behind == nil || !w.p.Behind.Busy {

@@ -24,6 +24,7 @@ func (r *Reconciler) obey(ctx context.Context, m *memory, l *link, p *pull) erro
 	if !p.listen || p.Now.State != forge.Open {
 		return nil
 	}
+	began := r.now()
 	comments, err := l.forge.Comments(ctx, p.Now.Number, p.Read)
 	if err != nil {
 		return err
@@ -49,10 +50,29 @@ func (r *Reconciler) obey(ctx context.Context, m *memory, l *link, p *pull) erro
 	}
 	p.Done = p.Done[max(len(p.Done)-maxDone, 0):]
 	p.listen = false
+	p.heard(began)
 	if len(answers) == 0 {
 		return nil
 	}
 	return r.answer(ctx, m, l, p, answers)
+}
+
+// grain is the coarsest step of a forge's times of changes.
+const grain = time.Second
+
+// unheard reports whether there may be comments that were not read, as a pull request changed at a time. Comments of one
+// second are one change: whoever has read the first has not read the others.
+func (p *pull) unheard(updated, now time.Time) bool {
+	return updated.IsZero() || !updated.Equal(p.Heard) || !p.settled && now.Sub(p.heardAt) > grain
+}
+
+// heard notes that the comments were read.
+func (p *pull) heard(at time.Time) {
+	if !p.Now.Updated.Equal(p.Heard) {
+		p.Heard, p.heardAt, p.settled = p.Now.Updated, at, false
+		return
+	}
+	p.settled = p.settled || at.Sub(p.heardAt) > grain
 }
 
 // command does what one comment says, and returns the answers.

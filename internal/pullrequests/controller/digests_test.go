@@ -30,7 +30,7 @@ func TestApprovalsAreOfPlansNotOfTimes(t *testing.T) {
 		"another plan":     {Plan{Digest: "a2", Text: "- a"}, false, false},
 		"a plan in pieces": {Plan{Digest: "a1", Text: "+ a", Partial: true}, false, false},
 	} {
-		t.Run(sentence, func(t *testing.T) {
+		check := func(t *testing.T, again func(p *pull)) {
 			a := &stack{Name: "p/a", Files: "f"}
 			p := &pull{Now: forge.PullRequest{Author: forge.User{ID: "1", Name: "author"}, Head: forge.End{Commit: head}}, Head: head, Found: true, Stacks: []*stack{a}}
 			a.finish(Plan{Digest: "a1", Text: "+ a"}, nil)
@@ -41,7 +41,8 @@ func TestApprovalsAreOfPlansNotOfTimes(t *testing.T) {
 			if !p.judge(nil).Counts() || !review(p, 12) {
 				t.Fatal("approvals do not count")
 			}
-			p.replan([]string{"a"})
+			again(p)
+			a = p.find("a")
 			if p.judge(nil).Counts() || review(p, 12) {
 				t.Error("approvals count without a plan")
 			}
@@ -52,6 +53,45 @@ func TestApprovalsAreOfPlansNotOfTimes(t *testing.T) {
 			}
 			if got := review(p, 12); got != c.said {
 				t.Errorf("the review counts: %v", got)
+			}
+		}
+		t.Run(sentence, func(t *testing.T) { check(t, func(p *pull) { p.replan([]string{"a"}) }) })
+		t.Run(sentence+", of all", func(t *testing.T) { check(t, func(p *pull) { p.replan(nil); p.replan(nil); refind(p, head, "f") }) })
+	}
+}
+
+// refind finds the stack of a head anew.
+func refind(p *pull, head, files string) {
+	p.begin(head)
+	p.Stacks, p.Found = []*stack{{Name: "p/a", Files: files, State: comment.Waiting}}, true
+	p.recall()
+}
+
+func TestApprovalsEndWithWhatTheyAreOf(t *testing.T) {
+	const head = "aaaaaaaaaaaa"
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for sentence, c := range map[string]struct {
+		head, files string
+		counts      bool
+	}{
+		"the same files":     {head, "f", true},
+		"other files":        {head, "g", false},
+		"another commit":     {"bbbbbbbbbbbb", "f", false},
+		"back at the commit": {"bbbbbbbbbbbb then back", "f", false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			a := &stack{Name: "p/a", Files: "f", State: comment.Planned, Digest: "a1", Shown: at}
+			p := &pull{Now: forge.PullRequest{Head: forge.End{Commit: head}}, Head: head, Found: true, Stacks: []*stack{a}}
+			p.Approvals = []approval{{forge.User{ID: "2", Name: "alice"}, at, p.digest()}}
+			p.replan(nil)
+			if c.head != head {
+				refind(p, c.head, c.files)
+			}
+			refind(p, head, c.files)
+			p.Stacks[0].finish(Plan{Digest: "a1"}, nil)
+			p.seen(true, at.Add(time.Minute))
+			if got := p.judge(nil).Counts(); got != c.counts {
+				t.Errorf("the approval counts: %v", got)
 			}
 		})
 	}

@@ -31,10 +31,8 @@ const maxNamed = 5
 // discover finds the stacks that the present head changes, and begins it anew. A failure is shown, and tried again.
 func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory, l *link, p *pull) error {
 	head := p.Now.Head.Commit
-	if p.Head != head {
-		p.clear()
-	}
-	p.Head, p.Held, p.Left, p.Problems = head, "", "", nil
+	p.begin(head)
+	p.Held, p.Left, p.Problems = "", "", nil
 	if err := r.begun(ctx, o, l, p); err != nil {
 		return err
 	}
@@ -83,6 +81,7 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 		p.Problems = append(p.Problems, comment.Problem{Summary: "there are too many stacks", Detail: fmt.Sprintf("The pull request changes more than %d stacks. The others are not planned. Split the pull request", maxChanged)})
 	}
 	p.Found = true
+	p.recall()
 	if waiting, _ := p.numbers(); waiting == 0 {
 		p.release()
 	}
@@ -126,6 +125,7 @@ func (f *finding) programs(stacks []infrav1.Terraform) (out []*stack) {
 		at := slices.IndexFunc(found, func(s discover.Stack) bool { return s.Name == a.Name })
 		one := f.admit(found[at], a.Missing)
 		one.Files, one.Changed, one.Via = discover.Sum(f.head, found[at]), a.Files, f.via
+		one.Never = stacks[at].Spec.PlanOnly || stacks[at].DriftOnly()
 		if a.More > 0 {
 			one.Changed = f.changed // some too many, rather than some too few
 		}

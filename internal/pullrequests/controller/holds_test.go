@@ -121,7 +121,7 @@ func TestALockedStackReturnsToItsSource(t *testing.T) {
 	if err := k.unpin(t.Context(), k.m); err != nil {
 		t.Fatal(err)
 	}
-	if pin, err := k.pinned(t.Context(), locked, locked.PullRequestHold()); err != nil || pin == nil || pin.Spec.Reference.Commit != first.Head || pin.Spec.URL != k.l.source.Spec.URL {
+	if pin, err := k.pinned(t.Context(), k.l, locked, locked.PullRequestHold()); err != nil || pin == nil || pin.Spec.Reference.Commit != first.Head || pin.Spec.URL != k.l.source.Spec.URL {
 		t.Fatalf("the commit that a stack runs is %+v, %v", pin, err)
 	}
 	if freed, err := k.free(t.Context(), k.m, first, nil, false); err != nil || len(freed) != 1 {
@@ -133,7 +133,7 @@ func TestALockedStackReturnsToItsSource(t *testing.T) {
 	if err := k.unpin(t.Context(), k.m); err != nil {
 		t.Fatal(err)
 	}
-	if pin, err := k.pinned(t.Context(), locked, locked.PullRequestHold()); err != nil || pin != nil {
+	if pin, err := k.pinned(t.Context(), k.l, locked, locked.PullRequestHold()); err != nil || pin != nil {
 		t.Errorf("the commit that no stack runs is still there: %v, %v", pin, err)
 	}
 	// On its way back, it can be locked again, and after a merge nothing holds it.

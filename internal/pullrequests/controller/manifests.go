@@ -209,7 +209,7 @@ func reaching(d discover.Difference, elsewhere bool) (names []string) {
 			return field.Path == known || strings.HasPrefix(field.Path, known+".") || strings.HasPrefix(field.Path, known+"[")
 		}
 		// vars may take values of Secrets.
-		if slices.ContainsFunc(harmless, fits) && !strings.Contains(field.Path, "valueFrom") || d.Created && !elsewhere && fits("spec.sourceRef") {
+		if slices.ContainsFunc(harmless, fits) && !strings.Contains(field.Path, "valueFrom") && !strings.Contains(field.Path, infrav1.AnnotationPullRequest) || d.Created && !elsewhere && fits("spec.sourceRef") {
 			continue
 		}
 		if len(names) < maxNamed {

@@ -80,6 +80,8 @@ type pull struct {
 	// Read is the time of the newest comment that was read, Done are the comments that were handled.
 	Read time.Time
 	Done []string
+	// Heard is the change of the pull request up to which comments were read.
+	Heard time.Time `json:",omitzero"`
 	// Approvals are those of Head by a command.
 	Approvals []approval
 	// Asked says that somebody asked for the plans of the stacks behind Head. Behind is what is known of them.
@@ -96,6 +98,11 @@ type pull struct {
 
 	// listen says that there may be new comments, stale that the pull request must be asked for.
 	listen, stale bool
+	// heardAt is when the comments were first read after that change, settled whether they were read again later.
+	heardAt time.Time
+	settled bool
+	// former is what was approved of Head before its stacks are found anew.
+	former *former
 	// source is the tree of Head while there are plans of it.
 	source *heldSource
 	// retry is when to try again after a failure, shown when the forge was last told.
@@ -147,6 +154,8 @@ type stack struct {
 	// asked says that Via was asked to fetch, after a merge.
 	asked  bool
 	cancel func()
+	// Never says that the stack never applies, whatever is approved.
+	Never bool `json:",omitempty"`
 	// progress is that of its apply before the merge, nil without one.
 	progress *progress
 }
@@ -155,6 +164,8 @@ type stack struct {
 type merged struct {
 	At     time.Time
 	Commit string
+	// Base is the revision of the GitRepository when the merge was seen.
+	Base string `json:",omitempty"`
 	// Approvers and Objections are those of the planned head.
 	Approvers  []forge.User
 	Objections []string
@@ -316,7 +327,7 @@ func (p *pull) stop() {
 func (p *pull) clear() {
 	p.stop()
 	p.Head, p.Found, p.Stacks, p.Problems, p.Held, p.Approvals, p.Apply = "", false, nil, nil, "", nil, nil
-	p.Asked, p.Behind = false, nil
+	p.Asked, p.Behind, p.former = false, nil, nil
 	p.retry, p.failures = time.Time{}, 0
 }
 
@@ -374,13 +385,18 @@ func (s *stack) approvable() string {
 	return s.Digest
 }
 
+// latest is the digest of the latest plan that was shown, and since when.
+func (s *stack) latest() (digest string, shown time.Time) {
+	if s.Shown.IsZero() {
+		return s.Former, s.FormerShown
+	}
+	return s.Digest, s.Shown
+}
+
 // again forgets the plan, so that it is made again.
 func (s *stack) again() {
-	former, shown := s.Former, s.FormerShown
-	if !s.Shown.IsZero() {
-		former, shown = s.Digest, s.Shown
-	}
-	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, Via: s.Via, Owners: s.Owners,
+	former, shown := s.latest()
+	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, Via: s.Via, Never: s.Never, Owners: s.Owners,
 		Former: former, FormerShown: shown, progress: s.progress, State: comment.Waiting}
 }
 

@@ -65,3 +65,39 @@ func TestACommandIsDoneOnceThoughNobodyCanReact(t *testing.T) {
 		})
 	}
 }
+
+// TestCommentsOfOneSecondAreRead: forges count changes in seconds, so that one second can have a comment that was read and
+// one that was not.
+func TestCommentsOfOneSecondAreRead(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	now := start
+	f := &locked{}
+	r := &Reconciler{Log: slog.New(slog.DiscardHandler), now: func() time.Time { return now }}
+	l, m := &link{name: "infra", forge: f}, &memory{uid: "u", pulls: map[pullKey]*pull{}}
+	poll := func(after time.Duration) *pull {
+		now = start.Add(after)
+		m.see(l, forge.PullRequest{Number: 7, State: forge.Open, Updated: start}, start, now)
+		p := m.pulls[pullKey{"infra", 7}]
+		listens := p.listen
+		if err := r.obey(t.Context(), m, l, p); err != nil {
+			t.Fatal(err)
+		}
+		p.listen = listens
+		return p
+	}
+	reads := func(after time.Duration) bool { p := poll(after); was := p.listen; p.listen = false; return was }
+	if !reads(300 * time.Millisecond) {
+		t.Error("what is new is not read")
+	}
+	if reads(900 * time.Millisecond) {
+		t.Error("it is read again within the second")
+	}
+	f.comments = []forge.Comment{{ID: "c1", Author: forge.User{Name: "bob"}, Text: "/yuba plan", Created: start}}
+	if p := poll(3 * time.Second); !slices.Contains(p.Done, "c1") {
+		t.Error("a later comment of the same second is lost")
+	}
+	m.pulls[pullKey{"infra", 7}].listen = false
+	if reads(6*time.Second) || reads(time.Hour) {
+		t.Error("nothing has changed, and it is read again")
+	}
+}

@@ -112,29 +112,6 @@ func planAnew(m *memory, which string) {
 	}
 }
 
-// replan makes plans be made again, of all stacks unless some are named.
-func (p *pull) replan(names []string) (unknown []string) {
-	if len(names) == 0 {
-		p.clear()
-		return nil
-	}
-	for _, name := range names {
-		s := p.find(name)
-		if s == nil {
-			unknown = append(unknown, name)
-			continue
-		}
-		if s.cancel != nil {
-			s.cancel()
-			s.cancel = nil
-		}
-		if s.State != comment.Held && (s.Fate != comment.Deleted || s.Manifest != nil) {
-			s.again()
-		}
-	}
-	return unknown
-}
-
 // remember notes which stacks are awaited after merges.
 func (m *memory) remember() {
 	awaited := map[string]bool{}

@@ -60,14 +60,21 @@ func (r *Reconciler) pin(ctx context.Context, m *memory, l *link, commit string)
 	return live, nil
 }
 
-// pinned reads the pin of a hold, nil if it is gone.
-func (r *Reconciler) pinned(ctx context.Context, t *infrav1.Terraform, h *infrav1.PullRequestHold) (*sourcev1.GitRepository, error) {
+// pinned reads the pin of a hold, nil if it is gone, or is none: anybody who may annotate a stack can name any
+// GitRepository.
+func (r *Reconciler) pinned(ctx context.Context, l *link, t *infrav1.Terraform, h *infrav1.PullRequestHold) (*sourcev1.GitRepository, error) {
 	pin := &sourcev1.GitRepository{}
 	err := r.Reader.Get(ctx, types.NamespacedName{Namespace: t.SourceNamespace(), Name: h.Source}, pin)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
-	return pin, err
+	if err != nil {
+		return nil, err
+	}
+	if pin.Spec.Reference == nil || !h.Made(pin.Labels[infrav1.LabelPullRequest], pin.Spec.URL, pin.Spec.Reference.Commit, l.source.Spec.URL) {
+		return nil, nil
+	}
+	return pin, nil
 }
 
 // freeze suspends a pin that has its commit: the branch may be deleted from now on.

@@ -134,11 +134,14 @@ func (r *Reconciler) sweep(ctx context.Context) error {
 	if err == nil && len(keys) > 0 {
 		err = r.Reader.List(ctx, &list)
 	}
+	if ctx.Err() != nil { // the server stops, and the next start sweeps
+		return nil
+	}
 	if err != nil {
 		r.Log.Warn("cannot look for records of pull requests whose planner is gone", "error", err)
 		return nil
 	}
-	if err := r.releaseOrphans(ctx); err != nil {
+	if err := r.releaseOrphans(ctx); err != nil && ctx.Err() == nil {
 		r.Log.Warn("cannot look for stacks that are held for pull requests whose planner is gone", "error", err)
 	}
 	for _, key := range orphans(keys, list.Items) {

@@ -123,7 +123,7 @@ func (r *Reconciler) list(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 	seen := map[int]bool{}
 	for _, now := range open {
 		seen[now.Number] = true
-		m.see(l, now, o.CreationTimestamp.Time)
+		m.see(l, now, o.CreationTimestamp.Time, r.now())
 	}
 	for _, p := range m.pulls {
 		if p.Source == l.name && !seen[p.Now.Number] && p.Merged == nil {
@@ -134,7 +134,7 @@ func (r *Reconciler) list(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 }
 
 // see takes what the forge says about a pull request.
-func (m *memory) see(l *link, now forge.PullRequest, since time.Time) {
+func (m *memory) see(l *link, now forge.PullRequest, since, at time.Time) {
 	key := pullKey{l.name, now.Number}
 	p := m.pulls[key]
 	if p == nil {
@@ -144,7 +144,7 @@ func (m *memory) see(l *link, now forge.PullRequest, since time.Time) {
 	if p.Read.IsZero() {
 		p.Read = since
 	}
-	p.listen = p.listen || now.Updated.IsZero() || !now.Updated.Equal(p.Now.Updated)
+	p.listen = p.listen || p.unheard(now.Updated, at)
 	p.Now, p.stale = now, false
 }
 

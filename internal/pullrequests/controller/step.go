@@ -46,7 +46,7 @@ func (r *Reconciler) step(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 			}
 			p.clear()
 			p.Left = d.Reason
-			return nil
+			return r.setApplyStatus(ctx, o, m, l, p) // branch protection may require it
 		case decide.Merge:
 			return r.merge(ctx, o, m, l, p)
 		case decide.Hold:

@@ -158,11 +158,15 @@ type Tally struct {
 	// Applied, Open and Later are numbers of stacks: applied, still to apply, and applied after the merge. Left are stacks
 	// that run an earlier commit of the pull request, which does not change them any more.
 	Applied, Open, Later, Left int
+	// Ignored says why the rules of the planner leave the pull request out; empty if they do not.
+	Ignored string
 }
 
 // Check is the result of the status, and its description.
 func Check(t Tally) (forge.Result, string) {
 	switch {
+	case t.Ignored != "": // a required check must not block it for ever
+		return forge.Success, "Not applied here: " + t.Ignored
 	case t.Problem != "":
 		return forge.Pending, t.Problem
 	case !t.Found:

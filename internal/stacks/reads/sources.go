@@ -208,12 +208,43 @@ func (s *Sources) artifact(ctx context.Context, obj *infrav1.Terraform, crossNam
 			Message: fmt.Sprintf(infrav1.MessageAccessDenied, ref.Kind, namespace, ref.Name)}
 	}
 	name := types.NamespacedName{Namespace: namespace, Name: ref.Name}
+	if own := obj.Spec.SourceRef; own != nil && own.Name != ref.Name {
+		if err := s.made(ctx, obj.PullRequestHold(), name, types.NamespacedName{Namespace: namespace, Name: own.Name}); err != nil {
+			return run.Artifact{}, err
+		}
+	}
 	if atRest(obj) {
 		if a, ok := s.unchanged(ctx, ref.Kind, name); ok {
 			return s.stored(ctx, ref.Kind, name, &a)
 		}
 	}
 	return s.referenced(ctx, ref.Kind, name)
+}
+
+// made refuses a source in place of a stack's own that no planner of pull requests made for it.
+func (s *Sources) made(ctx context.Context, h *infrav1.PullRequestHold, name, own types.NamespacedName) error {
+	var pin, of sourcev1.GitRepository
+	for _, one := range []struct {
+		name types.NamespacedName
+		into *sourcev1.GitRepository
+	}{{name, &pin}, {own, &of}} {
+		err := s.Reader.Get(ctx, one.name, one.into)
+		if apierrors.IsNotFound(err) {
+			return &SourceError{Lasting: true, Message: fmt.Sprintf(infrav1.MessageSourceNotFound, err)}
+		}
+		if err != nil {
+			return fmt.Errorf("get source GitRepository %s: %w", one.name, err)
+		}
+	}
+	commit := ""
+	if pin.Spec.Reference != nil {
+		commit = pin.Spec.Reference.Commit
+	}
+	if !h.Made(pin.Labels[infrav1.LabelPullRequest], pin.Spec.URL, commit, of.Spec.URL) {
+		return &SourceError{Denied: true, Message: fmt.Sprintf("The annotation %s names the GitRepository %s, which is not one that a planner made for pull request %s of %s. Remove the annotation: the stack then follows its source",
+			infrav1.AnnotationPullRequest, name, h.Of, of.Spec.URL)}
+	}
+	return nil
 }
 
 // inline stores the object's program. It stores an existing archive again only if suspect.

@@ -16,6 +16,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -103,7 +104,7 @@ func (s *shop) offer(d *appv1.ApplicationDefinition) {
 		if err := s.admin.Create(s.t.Context(), o); err != nil {
 			s.t.Fatal(err)
 		}
-		s.t.Cleanup(func() { s.admin.Delete(context.Background(), o) }) //nolint:errcheck // the API ends with the tests
+		s.t.Cleanup(func() { s.remove(o) })
 	}
 	for {
 		var served apiextensionsv1.CustomResourceDefinition
@@ -116,6 +117,20 @@ func (s *shop) offer(d *appv1.ApplicationDefinition) {
 			}
 		}
 		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// remove deletes an object, and waits until it is gone: the next test may use its name.
+func (s *shop) remove(o client.Object) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	err := s.admin.Delete(ctx, o)
+	for err == nil {
+		time.Sleep(20 * time.Millisecond)
+		err = s.admin.Get(ctx, client.ObjectKeyFromObject(o), o)
+	}
+	if !apierrors.IsNotFound(err) {
+		s.t.Errorf("delete %s: %v", o.GetName(), err)
 	}
 }
 

@@ -55,7 +55,7 @@ var (
 	Stacks         = Kind{GK: gk("infra.contrib.fluxcd.io", "Terraform"), Plural: "terraforms", Active: true, Status: true, Hold: suspended, Freeze: map[string]any{"suspend": true, "destroyResourcesOnDeletion": false}}
 	Kustomizations = Kind{GK: gk("kustomize.toolkit.fluxcd.io", "Kustomization"), Plural: "kustomizations", Active: true, Status: true, Hold: suspended,
 		Freeze: map[string]any{"suspend": true, "prune": false, deletionPolicy: "Orphan"}}
-	HelmReleases      = Kind{GK: gk("helm.toolkit.fluxcd.io", "HelmRelease"), Plural: "helmreleases", Active: true, Status: true, Hold: suspended}
+	HelmReleases      = Kind{GK: gk("helm.toolkit.fluxcd.io", "HelmRelease"), Plural: "helmreleases", Active: true, Status: true, Hold: suspended, Freeze: suspended}
 	Secrets           = Kind{GK: gk("", "Secret"), Plural: "secrets"}
 	ConfigMaps        = Kind{GK: gk("", "ConfigMap"), Plural: "configmaps"}
 	ServiceAccounts   = Kind{GK: gk("", "ServiceAccount"), Plural: "serviceaccounts"}

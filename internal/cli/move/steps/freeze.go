@@ -223,8 +223,8 @@ func (m *Mover) works(ctx context.Context, p *pair, queued string, waited time.D
 		return "", nil
 	}
 	if p.kind.GK != shape.Stacks.GK {
-		// A suspended Kustomization of Flux may never report the end of its last pass.
-		if waited < passPatience && condition(p.source, "Reconciling") == "True" {
+		// A suspended object of Flux may never report the end of its last pass.
+		if waited < patienceOf(p) && condition(p.source, "Reconciling") == "True" {
 			return "reconciling", nil
 		}
 		return "", nil
@@ -250,6 +250,23 @@ func (m *Mover) works(ctx context.Context, p *pair, queued string, waited time.D
 		}
 		return "lock of " + holder.Who, nil
 	}
+}
+
+// helmTimeout is how long an action of Helm may take by default.
+const helmTimeout = 5 * time.Minute
+
+// patienceOf is how long the last pass over an object may take to end. An upgrade that runs goes on in
+// spite of a suspension.
+func patienceOf(p *pair) time.Duration {
+	if p.kind.GK != shape.HelmReleases.GK {
+		return passPatience
+	}
+	text, _, _ := unstructured.NestedString(p.source.Object, "spec", "timeout") //nolint:errcheck // the default
+	timeout, err := time.ParseDuration(text)
+	if err != nil {
+		timeout = helmTimeout
+	}
+	return timeout + passPatience
 }
 
 // legacyWorks reports whether tofu-controller works on a stack. Its last condition says so for ever if

@@ -19,6 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/releases/decide"
 	"github.com/yuba-dev/yuba/internal/gitops/releases/session"
 	"github.com/yuba-dev/yuba/internal/gitops/releases/wire"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 )
 
 const (
@@ -222,8 +223,8 @@ func digestOf(part any) string {
 func rendering(renderers, metadata string) string { return renderers + " " + metadata }
 
 // uninstalls reports whether the deletion of a HelmRelease uninstalls the release: not if suspended, as
-// in Flux.
-func uninstalls(obj *helmv2.HelmRelease) bool { return !obj.Spec.Suspend }
+// in Flux, nor if another home works on it.
+func uninstalls(obj *helmv2.HelmRelease) bool { return !obj.Spec.Suspend && moving.Held(obj) == "" }
 
 // remove uninstalls the release of a deleted HelmRelease, and lets it go.
 func (r *Reconciler) remove(ctx context.Context, p *pass) outcome {

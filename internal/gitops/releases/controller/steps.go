@@ -14,12 +14,14 @@ import (
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/gitops/releases/decide"
 	"github.com/yuba-dev/yuba/internal/gitops/releases/session"
 	"github.com/yuba-dev/yuba/internal/gitops/releases/wire"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 )
 
 // operations are the calls of the steps.
@@ -156,7 +158,27 @@ func (a *attempt) sayBegin(ctx context.Context, step decide.Step, timeout time.D
 		return nil
 	}
 	setProgress(a.obj, fmt.Sprintf("Running '%s' action with timeout of %s", step.Action, timeout))
-	return a.write(ctx, a.obj, a.before)
+	if err := a.write(ctx, a.obj, a.before); err != nil {
+		return err
+	}
+	return a.stillOurs(ctx)
+}
+
+// stillOurs reads the object again. A move marks it and then waits until it is not in progress, so either
+// the attempt sees the mark, or the move the progress.
+func (a *attempt) stillOurs(ctx context.Context) error {
+	now := &helmv2.HelmRelease{}
+	err := a.fresh.Get(ctx, a.name, now)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read HelmRelease %s: %w", a.name, err)
+	}
+	if held := moving.Held(now); held != "" {
+		return errors.New(held)
+	}
+	return nil
 }
 
 // recordStep records the result of a step in the status.

@@ -22,7 +22,8 @@ const (
 	Fail Verb = "fail"
 	// Attempt begins an attempt.
 	Attempt Verb = "attempt"
-	// Delete uninstalls the release of a deleted HelmRelease.
+	// Delete uninstalls the release of a deleted HelmRelease, unless that is suspended or moved, and lets
+	// the object go.
 	Delete Verb = "delete"
 	// Cancel ends the running attempt.
 	Cancel Verb = "cancel"
@@ -100,8 +101,8 @@ const (
 // When decides whether an attempt is due. The first rule that matches wins.
 func When(f Facts) Decision {
 	switch {
-	// Another home works on it.
-	case f.Moved != "":
+	// Another home works on it. A deleted object must not stay: the controller lets it go, and keeps the release.
+	case f.Moved != "" && !f.Deleting:
 		return Decision{Verb: Nothing, Message: f.Moved}
 	// A deleted object does not wait for a hook of its last upgrade.
 	case f.Deleting && f.Busy && !f.Removing:

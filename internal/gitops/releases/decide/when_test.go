@@ -38,7 +38,8 @@ func TestWhen(t *testing.T) {
 		"a failure that only a change ends: the interval":  {settled(func(f *Facts) { f.Last.Failed, f.Last.Final = true, true }), Decision{Verb: Nothing, NextCheck: now.Add(59 * time.Minute)}},
 		"a failure with a pause of the spec: that pause":   {settled(func(f *Facts) { f.Last.Failed, f.Last.RetryAfter = true, 5*time.Minute }), Decision{Verb: Nothing, NextCheck: now.Add(4 * time.Minute)}},
 		"suspended: nothing":                               {settled(func(f *Facts) { f.Suspended, f.Key = true, "l" }), Decision{Verb: Nothing, Message: "suspended"}},
-		"moved to another home: nothing, even if deleted":  {settled(func(f *Facts) { f.Moved, f.Deleting = "moved", true }), Decision{Verb: Nothing, Message: "moved"}},
+		"moved to another home: nothing":                   {settled(func(f *Facts) { f.Moved, f.Key = "moved", "l" }), Decision{Verb: Nothing, Message: "moved"}},
+		"moved and deleted: let it go":                     {settled(func(f *Facts) { f.Moved, f.Deleting = "moved", true }), Decision{Verb: Delete}},
 		"an attempt is running: wait for it":               {settled(func(f *Facts) { f.Busy, f.Key = true, "l" }), Decision{Verb: Nothing, Message: "an attempt is running"}},
 		"deleted: uninstall":                               {settled(func(f *Facts) { f.Deleting = true }), Decision{Verb: Delete}},
 		"deleted and suspended: the same":                  {settled(func(f *Facts) { f.Deleting, f.Suspended = true, true }), Decision{Verb: Delete}},
@@ -77,7 +78,7 @@ func TestLawsOfWhen(t *testing.T) {
 		}
 		d := When(f)
 		switch {
-		case (d.Verb == Attempt || d.Verb == Delete) && (f.Moved != "" || f.Busy):
+		case d.Verb == Attempt && (f.Moved != "" || f.Busy) || d.Verb == Delete && (f.Busy || !f.Deleting):
 			t.Fatalf("%+v: %+v works on a release of somebody else", f, d)
 		case d.Verb == Attempt && (f.Suspended || f.Deleting || f.Invalid != "" || f.Chart != Chart{} || len(f.Dependencies) > 0 && !f.Dependencies[0].Ready):
 			t.Fatalf("%+v: %+v begins too early", f, d)

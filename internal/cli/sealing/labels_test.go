@@ -1,0 +1,39 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sealing
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/cli/session"
+)
+
+// A platform deletes a stack with its label that it does not want, and the resources with it.
+func TestARestoredStackIsNobodys(t *testing.T) {
+	was := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team", Name: "vpc", Finalizers: []string{infrav1.Finalizer},
+		Annotations:     map[string]string{"yuba.dev/handed-over": "{}"},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Platform", Name: "acme"}},
+		Labels: map[string]string{
+			yubav1.LabelPlatform: "acme", yubav1.LabelPlatformRegion: "eu", yubav1.LabelPlatformPhase: "network", yubav1.LabelPlatformComponent: "vault",
+			infrav1.LabelPullRequest: "7", "operator.kubernetes-tenants.org/home": "a", "apps.cozystack.io/application.name": "b",
+			session.LabelOwnerName: "all", session.LabelOwnerNamespace: "flux-system", "helm.toolkit.fluxcd.io/name": "c",
+			"argocd.argoproj.io/instance": "d", "app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/instance": "e",
+			"team": "network", "example.org/tier": "1", "app.kubernetes.io/name": "vpc", "notyuba.dev/x": "y",
+		}},
+	}
+	got := made(was)
+	want := metav1.ObjectMeta{Namespace: "team", Name: "vpc", Labels: map[string]string{"team": "network", "example.org/tier": "1", "app.kubernetes.io/name": "vpc", "notyuba.dev/x": "y"}}
+	if diff := cmp.Diff(want, got.ObjectMeta); diff != "" {
+		t.Error(diff)
+	}
+	if !got.Spec.Suspend {
+		t.Error("it is not suspended")
+	}
+}
