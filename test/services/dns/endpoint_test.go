@@ -146,7 +146,7 @@ func TestARecordByExternalDNS(t *testing.T) {
 	same := second.record("www", "www.example.org", func(s *yubav1.FailoverRecordSpec) {
 		s.Publish = yubav1.FailoverPublish{DNSEndpoint: &yubav1.DNSEndpointPublish{}}
 	})
-	second.await(same, yubav1.ReasonRecordOwned, "another FailoverRecord publishes www.example.org")
+	second.await(same, yubav1.ReasonRecordOwned, "Another FailoverRecord publishes www.example.org")
 
 	// A definition that lists the types, and not LUA.
 	w.define(", enum: [A, AAAA, CNAME, TXT]")
