@@ -259,6 +259,9 @@ func (p *pullApprovals) approve(ctx context.Context, a pullrequests.Approval) er
 	if _, err := verbs.Approvable(&obj, a.Plan); err != nil {
 		return err
 	}
+	if obj.Status.Plan.RunID != a.Run {
+		return fmt.Errorf("approve the plan %s of %s: the run %s has made it anew, and nobody has compared that with the reviewed one yet. It is compared in a moment", a.Plan, a.Stack, obj.Status.Plan.RunID)
+	}
 	if obj.NeedsRecordedApprovals() && a.Asked {
 		return fmt.Errorf("approve the plan %s of %s: policies require an approval of people, and nobody but who asked for the apply gave one: review the pull request, or approve on the server", a.Plan, a.Stack)
 	}

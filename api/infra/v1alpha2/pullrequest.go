@@ -30,6 +30,8 @@ type PullRequestHold struct {
 	Repository string `json:"repository"`
 	Number     int    `json:"number"`
 	URL        string `json:"url,omitempty"`
+	// Identity names the repository at its forge: HOST/OWNER/NAME.
+	Identity string `json:"identity,omitempty"`
 	// Source is the GitRepository that the stack uses in place of its own, in the same namespace.
 	Source string `json:"source"`
 	// Commit is the head that was reviewed, and which Source has.

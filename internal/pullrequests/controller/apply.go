@@ -192,7 +192,7 @@ func (r *Reconciler) advance(ctx context.Context, l *link, p *pull, s *stack, t 
 		by := accounts(facts.Review.Approvers)
 		if p.Of == "" || len(by) == 0 {
 			fate, why = decide.Unreviewed, "the plan "+plan.Pending+" waits for an approval: the forge does not identify who approved the pull request"
-		} else if err := r.Approve(ctx, Approval{Stack: types.NamespacedName{Namespace: t.Namespace, Name: t.Name}, Plan: plan.Pending, Repository: p.Of, By: by, Asked: asked,
+		} else if err := r.Approve(ctx, Approval{Stack: types.NamespacedName{Namespace: t.Namespace, Name: t.Name}, Plan: plan.Pending, Run: plan.RunID, Repository: p.Of, By: by, Asked: asked,
 			Comment: "pull request " + p.Now.URL + ", applied before its merge by " + text(w.By.Name, maxTitle)}); err != nil {
 			fate, why = decide.Unreviewed, "the plan "+plan.Pending+" waits: "+err.Error()
 		} else {

@@ -102,12 +102,15 @@ func (r *Reconciler) connect(ctx context.Context, o *yubav1.PullRequestPlanner, 
 	if err != nil {
 		return err
 	}
+	var wrong *configError
+	m.unsure, m.followed = problem != nil && !errors.As(problem, &wrong), nil
 	known, refused := m.links, m.refused
 	m.links, m.sources, m.refused = map[string]*link{}, found, map[string]refusal{}
 	var kinds []forge.Kind
 	for _, s := range found {
 		config := digest + "\n" + s.Spec.URL + "\n" + o.Spec.Forge.Type + "\n" + o.Spec.Forge.Address
 		name := sourceName(o, s)
+		m.followed = append(m.followed, name)
 		l := known[name]
 		if l == nil || l.config != config {
 			if l, err = r.redial(o, m, s, refused[name], config, func() (*link, error) { return r.dial(ctx, o, s, credentials, roots) }); err != nil {

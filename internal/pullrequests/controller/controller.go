@@ -188,5 +188,9 @@ func (r *Reconciler) forget(ctx context.Context, name types.NamespacedName) erro
 		r.memories.add(m) // to be tried again
 		return err
 	}
+	if err := r.unpinAll(ctx, func(uid string) bool { return uid == m.uid }); err != nil {
+		r.memories.add(m)
+		return err
+	}
 	return r.eraseAll(ctx, m)
 }

@@ -26,22 +26,43 @@ import (
 // requests never have it, and it is there after records or servers were lost.
 
 // findHolds finds the stacks that are held for pull requests of a planner. The forge is asked about a pull request that is
-// not known any more.
+// not known any more. On an error, what was known counts.
 func (r *Reconciler) findHolds(ctx context.Context, m *memory) error {
-	m.holds = map[pullKey][]*infrav1.Terraform{}
+	found := map[pullKey][]*infrav1.Terraform{}
 	err := r.eachHeld(ctx, r.Client, func(t *infrav1.Terraform, h *infrav1.PullRequestHold) error {
-		if h.Planner == m.uid && !h.Released {
+		switch {
+		case h.Planner != m.uid || h.Released:
+		case m.left(h):
+			_, err := r.release(ctx, t.Namespace+"/"+t.Name, m.left, false)
+			return err
+		default:
 			key := pullKey{h.Repository, h.Number}
-			m.holds[key] = append(m.holds[key], t)
+			found[key] = append(found[key], t)
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	m.holds = found
 	for key := range m.holds {
 		if l := m.links[key.source]; l != nil && m.pulls[key] == nil {
 			m.pulls[key] = &pull{Source: key.source, Of: l.identity, Now: forge.PullRequest{Number: key.number}, stale: true}
 		}
 	}
-	return err
+	return nil
+}
+
+// left reports whether a hold is of a repository that the planner does not follow any more: another one may have the name
+// of its source now, and its pull request of that number is another one. Nobody else would release the stack.
+func (m *memory) left(h *infrav1.PullRequestHold) bool {
+	if h.Planner != m.uid || m.unsure {
+		return false
+	}
+	if l := m.links[h.Repository]; l != nil {
+		return h.Identity != "" && h.Identity != l.identity
+	}
+	return !slices.Contains(m.followed, h.Repository)
 }
 
 // eachHeld calls do with each stack that is held for a pull request.
@@ -82,7 +103,7 @@ func (r *Reconciler) lock(ctx context.Context, m *memory, l *link, p *pull, name
 		return t, nil
 	}
 	hold := infrav1.PullRequestHold{Planner: m.uid, Of: fmt.Sprintf("%s#%d", p.Source, p.Now.Number), Repository: p.Source, Number: p.Now.Number, URL: p.Now.URL,
-		Source: source, Commit: p.Head, Since: at.UTC().Truncate(time.Second)}
+		Identity: l.identity, Source: source, Commit: p.Head, Since: at.UTC().Truncate(time.Second)}
 	if err := r.annotate(ctx, t, &hold); err != nil {
 		return nil, err
 	}

@@ -47,6 +47,10 @@ type memory struct {
 	hookPath   string
 	hookSecret forge.Secret
 	hookKinds  []forge.Kind
+	// followed names the GitRepositories that the planner follows, also those whose forge cannot be asked; unsure says that
+	// the API could not be asked for all of them.
+	followed []string
+	unsure   bool
 	// holds are the stacks that are held for pull requests of this planner.
 	holds map[pullKey][]*infrav1.Terraform
 	// merged are the stacks of merged pull requests that are not applied yet.

@@ -129,7 +129,7 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 		fate, why = decide.Unreviewed, "the plan "+pending+" waits for an approval: the forge does not identify who approved the pull request"
 	}
 	if fate == decide.Approve {
-		err := r.Approve(ctx, Approval{Stack: key, Plan: pending, Repository: p.Of, By: by, Comment: "pull request " + p.Now.URL})
+		err := r.Approve(ctx, Approval{Stack: key, Plan: pending, Run: t.Status.Plan.RunID, Repository: p.Of, By: by, Comment: "pull request " + p.Now.URL})
 		if err != nil {
 			s.State, s.Reason = comment.Held, "the plan "+pending+" waits: "+err.Error()
 			return fate, nil //nolint:nilerr // people read it in the pull request, and the next pass tries again

@@ -100,8 +100,9 @@ type Plan struct {
 // Approval is the approval of a pending plan by the review of its pull request.
 type Approval struct {
 	Stack types.NamespacedName
-	// Plan is the id of the pending plan.
-	Plan string
+	// Plan is the id of the pending plan, Run the run that made it: a later one of equal changes has the same id, and may have
+	// other inputs.
+	Plan, Run string
 	// Repository names the repository for policies: HOST/OWNER/NAME. By are its members who approved, at least one, with
 	// their ids.
 	Repository string

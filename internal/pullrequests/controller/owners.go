@@ -14,8 +14,10 @@ import (
 const (
 	// maxOwned limits the groups of owners of a stack, maxOwner the length of a name, and maxAsked the names of a group.
 	maxOwned, maxOwner, maxAsked = 20, 200, 20
-	// unknownOwners stands for owners that cannot be found out: nobody is them.
+	// These stand for owners that cannot be found out: nobody is them.
 	unknownOwners = "(unknown: CODEOWNERS cannot be read)"
+	noOwners      = "(unknown: the target branch has no CODEOWNERS)"
+	likeOwners    = "(unknown: names at this forge are not unique)"
 )
 
 // own finds the owners of the stacks' changed files, as CODEOWNERS of the branch to merge into says: who opens a pull
@@ -26,14 +28,23 @@ func (r *Reconciler) own(ctx context.Context, l *link, p *pull, f *finding) erro
 	}
 	place, content, err := forge.Codeowners(ctx, l.forge, p.Now.Base.Branch)
 	var unsupported *forge.UnsupportedError
-	if errors.As(err, &unsupported) || err == nil && place == "" {
+	required, unread := l.planner.Spec.Approvals.CodeOwners, errors.As(err, &unsupported)
+	switch {
+	case required && l.forge.Kind() == forge.Bitbucket:
+		p.ownedBy(likeOwners) // everybody chooses a nickname
 		return nil
-	}
-	if err != nil && !l.planner.Spec.Approvals.CodeOwners {
+	case required && unread:
+		p.ownedBy(unknownOwners)
+		return nil
+	case required && err == nil && place == "":
+		p.ownedBy(noOwners)
+		return nil
+	case unread || err == nil && place == "":
+		return nil
+	case err != nil && !required:
 		r.Log.Warn("cannot read CODEOWNERS", "source", p.Source, "pullRequest", p.Now.Number, "error", err)
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	for _, s := range p.Stacks {
@@ -54,6 +65,13 @@ func (r *Reconciler) own(ctx context.Context, l *link, p *pull, f *finding) erro
 		s.Owners = printableOwners(groups)
 	}
 	return nil
+}
+
+// ownedBy makes all stacks wait for an approval on the server.
+func (p *pull) ownedBy(nobody string) {
+	for _, s := range p.Stacks {
+		s.Owners = [][]string{{nobody}}
+	}
 }
 
 // printableOwners are groups of owners in one line each that fits a comment.

@@ -29,7 +29,11 @@ func (r *Reconciler) pass(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 	}
 	request := o.GetAnnotations()[requestedAt]
 	asked := request != "" && request != m.handled
-	problems = append(problems, r.findHolds(ctx, m))
+	if err := r.findHolds(ctx, m); err != nil {
+		// What follows decides on them.
+		m.at(r.now().Add(usual(o)))
+		return errors.Join(append(problems, err)...)
+	}
 	problems = append(problems, r.refresh(ctx, o, m, hooks, asked))
 	if asked {
 		m.handled = request

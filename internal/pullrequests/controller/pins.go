@@ -11,6 +11,7 @@ import (
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -108,6 +109,27 @@ func (r *Reconciler) unpin(ctx context.Context, m *memory) error {
 	for i := range list.Items {
 		// One that was just made may be used by a stack that the cache does not show so.
 		if name := client.ObjectKeyFromObject(&list.Items[i]); used[name] || r.now().Sub(list.Items[i].CreationTimestamp.Time) < pinPatience {
+			continue
+		}
+		if err := r.Client.Delete(ctx, &list.Items[i]); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete the GitRepository %s of a pull request: %w", list.Items[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// unpinAll removes the pins of planners that are gone. Of a young one, the planner may be younger than what is known.
+func (r *Reconciler) unpinAll(ctx context.Context, gone func(uid string) bool) error {
+	var list sourcev1.GitRepositoryList
+	err := r.Client.List(ctx, &list, client.HasLabels{infrav1.LabelPullRequest})
+	if meta.IsNoMatchError(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list the GitRepositories of pull requests: %w", err)
+	}
+	for i := range list.Items {
+		if !gone(list.Items[i].Labels[infrav1.LabelPullRequest]) || r.now().Sub(list.Items[i].CreationTimestamp.Time) < pinPatience {
 			continue
 		}
 		if err := r.Client.Delete(ctx, &list.Items[i]); client.IgnoreNotFound(err) != nil {

@@ -131,7 +131,7 @@ func (r *Reconciler) sweep(ctx context.Context) error {
 	// The keys first: a planner whose record is among them is in the later list, unless it is gone.
 	keys, err := r.Store.Keys(ctx, prefix+"/")
 	var list yubav1.PullRequestPlannerList
-	if err == nil && len(keys) > 0 {
+	if err == nil {
 		err = r.Reader.List(ctx, &list)
 	}
 	if ctx.Err() != nil { // the server stops, and the next start sweeps
@@ -143,6 +143,8 @@ func (r *Reconciler) sweep(ctx context.Context) error {
 	}
 	if err := r.releaseOrphans(ctx); err != nil && ctx.Err() == nil {
 		r.Log.Warn("cannot look for stacks that are held for pull requests whose planner is gone", "error", err)
+	} else if err := r.unpinAll(ctx, unknownTo(list.Items)); err != nil && ctx.Err() == nil {
+		r.Log.Warn("cannot look for GitRepositories of pull requests whose planner is gone", "error", err)
 	}
 	for _, key := range orphans(keys, list.Items) {
 		if err := r.Store.Delete(ctx, key); err != nil {
@@ -154,12 +156,18 @@ func (r *Reconciler) sweep(ctx context.Context) error {
 
 // orphans are the keys of records that belong to none of the planners.
 func orphans(keys []string, planners []yubav1.PullRequestPlanner) []string {
+	unknown := unknownTo(planners)
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+		uid, _, _ := strings.Cut(strings.TrimPrefix(key, prefix+"/"), "/")
+		return !unknown(uid)
+	})
+}
+
+// unknownTo reports whether an UID is of none of the planners.
+func unknownTo(planners []yubav1.PullRequestPlanner) func(uid string) bool {
 	known := map[string]bool{}
 	for i := range planners {
 		known[string(planners[i].UID)] = true
 	}
-	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
-		uid, _, _ := strings.Cut(strings.TrimPrefix(key, prefix+"/"), "/")
-		return known[uid]
-	})
+	return func(uid string) bool { return !known[uid] }
 }

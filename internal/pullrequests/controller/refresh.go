@@ -154,6 +154,10 @@ func (r *Reconciler) ask(ctx context.Context, l *link, p *pull) error {
 	var gone *forge.NotFoundError
 	switch {
 	case errors.As(err, &gone):
+		// Forges say the same of what an account may not see any more, and a closed pull request loses its locks.
+		if _, err := l.forge.Repository(ctx); err != nil {
+			return fmt.Errorf("pull request %d of GitRepository %s: the forge does not find it, and the repository cannot be read: %w", p.Now.Number, p.Source, err)
+		}
 		// Nothing can be shown there any more.
 		now = p.Now
 		now.State = forge.Closed

@@ -107,3 +107,24 @@ func TestAsAnotherIdentity(t *testing.T) {
 		t.Errorf("it is %+v", spec)
 	}
 }
+
+// TestAPlanThatIsMadeAnewLosesItsApproval: equal changes do not say that files and values of inputs are equal,
+// too, and these were compared with the reviewed ones.
+func TestAPlanThatIsMadeAnewLosesItsApproval(t *testing.T) {
+	h := infrav1.PullRequestHold{Planner: "p", Of: "infra#7", Source: "infra-pull-7", Commit: "cccccccc"}
+	text, err := h.Annotation()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for held, want := range map[bool]string{false: planID, true: planID + "-2"} {
+		obj := stackObject(planPending)
+		obj.Status.Plan.Approved = true
+		if held {
+			obj.Annotations = map[string]string{infrav1.AnnotationPullRequest: text}
+		}
+		record(obj, ran(run.OperationPlan, changes))
+		if plan := obj.Status.Plan; plan.Pending != want || held && plan.Approved {
+			t.Errorf("held: %v: the plan is %s, approved: %v", held, plan.Pending, plan.Approved)
+		}
+	}
+}

@@ -108,12 +108,16 @@ func recordPlan(obj *infrav1.Terraform, o outcome) {
 		// The pending plan and its id end with its revision.
 		history.PendingID = ""
 	}
+	if obj.PullRequestHold() != nil {
+		// Its files and inputs were compared with the reviewed ones, and equal changes do not say that these are equal, too.
+		history.PendingID = ""
+	}
 	id, history := decide.NamePlan(history, o.rec.Spec.Artifact.Revision, p.ChangesDigest)
 	carried := id == status.Plan.Pending
 	// What was found in the plan of this id until now: another finding ends the id (see renameUnseen).
 	seen := status.Plan.Policy
 	if !carried {
-		seen = nil
+		seen, status.Plan.Approved = nil, false
 	}
 	status.Plan.Base, status.Plan.Sequence = history.Base, int32(history.Sequence) //nolint:gosec // small
 	status.Plan.Pending, status.Plan.ChangesDigest = id, p.ChangesDigest
