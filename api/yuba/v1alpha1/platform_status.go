@@ -51,7 +51,7 @@ type PlatformStatus struct {
 }
 
 // PlatformPhaseState is the state of a phase.
-// +kubebuilder:validation:Enum=Waiting;Planning;AwaitingApproval;Applying;Ready;Failed;Suspended;Removing
+// +kubebuilder:validation:Enum=Waiting;Planning;AwaitingApproval;Applying;Ready;Failed;Suspended;Removing;Away
 type PlatformPhaseState string
 
 const (
@@ -71,6 +71,9 @@ const (
 	PhaseSuspended PlatformPhaseState = "Suspended"
 	// PhaseRemoving: the blueprint does not want it any more.
 	PhaseRemoving PlatformPhaseState = "Removing"
+	// PhaseAway: the stack was moved or handed over to somebody else, or is being so. The platform leaves it alone,
+	// and does not make it again.
+	PhaseAway PlatformPhaseState = "Away"
 )
 
 // PlatformPhaseStatus is the state of a phase in a region.
@@ -165,6 +168,8 @@ const (
 	ReasonPlatformCredentials = "CredentialsMissing"
 	// ReasonPlatformRemoving: regions or components are being removed.
 	ReasonPlatformRemoving = "Removing"
+	// ReasonPlatformAway: all other phases are ready, and somebody else has the stack of one.
+	ReasonPlatformAway = "PhaseAway"
 	// ReasonPlatformDecommissioned: nothing of the platform is left.
 	ReasonPlatformDecommissioned = "Decommissioned"
 	// ReasonPlatformSuspended: spec.suspend is set.

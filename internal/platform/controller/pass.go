@@ -18,6 +18,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/platform/decide"
 	"github.com/yuba-dev/yuba/internal/platform/plan"
@@ -55,7 +56,8 @@ func (r *Reconciler) pass(ctx context.Context, p *yubav1.Platform) (gone bool, e
 	}
 	// 4. Record.
 	record(p, d, given, r.Now())
-	return p.Spec.Decommission && len(facts.Sights) == 0, nil
+	left := slices.ContainsFunc(facts.Sights, func(s decide.Sight) bool { return s.Away == "" })
+	return p.Spec.Decommission && !left, nil
 }
 
 // gather reads what decides, besides the blueprint.
@@ -193,6 +195,7 @@ func sightOf(t *infrav1.Terraform) decide.Sight {
 		Ready: string(ready.Status), Reason: ready.Reason, Message: shorten.Fit(shorten.Line(ready.Message), 500),
 		Waits:   ready.Reason == infrav1.ReasonDependencyNotReady || ready.Reason == infrav1.ReasonWaiting,
 		Stalled: conditions.Of(t, infrav1.ConditionStalled).Status == metav1.ConditionTrue,
+		Away:    shorten.Fit(shorten.Line(moving.Held(t)), 500),
 		Pending: t.Status.Plan.Pending, Changes: t.Status.Plan.Summary, Failures: t.Status.ReconciliationFailures,
 	}
 	// The node hands over its kubeconfig some minutes after the machine exists. The stack is woken by the Secret.

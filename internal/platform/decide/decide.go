@@ -24,6 +24,7 @@ func Decide(f Facts) Decision {
 	}
 	d := Decision{}
 	w.judge(&d)
+	w.remember(&d)
 	w.remains(&d)
 	ready := 0
 	for _, phase := range d.Phases {
@@ -65,15 +66,59 @@ func (w *world) act(d *Decision) {
 	for _, s := range w.Steps {
 		wanted[s.Stack] = true
 		sight, exists := w.sights[s.Stack]
+		if w.away(s.Stack) != "" {
+			continue // its owner alone changes it; a second one would destroy what the first has made
+		}
 		if s.Lacks == "" && !sight.Deleting && (exists || !w.Suspend) {
 			d.Write = append(d.Write, s.Stack)
 		}
 	}
 	for _, s := range slices.Backward(w.Sights) {
-		if s.Ours && !wanted[s.Stack] && !s.Deleting && !w.Suspend {
+		if s.Ours && s.Away == "" && !wanted[s.Stack] && !s.Deleting && !w.Suspend {
 			d.Remove = append(d.Remove, s.Stack)
 		}
 	}
+}
+
+// away says who has a stack; empty if it is the platform's. A stack whose object was deleted while it was away still
+// is: "a deletion keeps all resources" for the owner.
+func (w *world) away(stack string) string {
+	if sight, exists := w.sights[stack]; exists {
+		return sight.Away
+	}
+	for _, before := range w.Before {
+		if before.Stack == stack && before.State == yubav1.PhaseAway {
+			return before.Message
+		}
+	}
+	return ""
+}
+
+// remember keeps phases that are away and that no step speaks of, while the blueprint is not made: it may be made again.
+func (w *world) remember(d *Decision) {
+	if len(w.Problems) == 0 && !w.Decommission {
+		return
+	}
+	for _, before := range w.Before {
+		known := slices.ContainsFunc(d.Phases, func(p yubav1.PlatformPhaseStatus) bool { return p.Stack == before.Stack })
+		if message := w.away(before.Stack); !known && message != "" {
+			before.State, before.Message = yubav1.PhaseAway, message
+			d.Phases = append(d.Phases, before)
+		}
+	}
+	for _, s := range w.Sights {
+		if s.Ours && s.Away != "" && !slices.ContainsFunc(d.Phases, func(p yubav1.PlatformPhaseStatus) bool { return p.Stack == s.Stack }) {
+			d.Phases = append(d.Phases, yubav1.PlatformPhaseStatus{Name: s.name(), Region: s.Region, Phase: s.Phase, Component: s.Component, Stack: s.Stack, State: yubav1.PhaseAway, Message: s.Away})
+		}
+	}
+}
+
+// name is REGION/PHASE, or REGION/COMPONENT.
+func (s *Sight) name() string {
+	if s.Component != "" {
+		return s.Region + "/" + s.Component
+	}
+	return s.Region + "/" + string(s.Phase)
 }
 
 // judge fills in the phases.
@@ -88,6 +133,8 @@ func (w *world) judge(d *Decision) {
 			}
 		}
 		switch {
+		case w.away(step.Stack) != "":
+			phase.State, phase.Message, phase.WaitsFor = yubav1.PhaseAway, w.away(step.Stack), nil
 		case exists:
 			tell(&phase, &sight)
 		case step.Lacks != "":
@@ -165,13 +212,10 @@ func (w *world) remains(d *Decision) {
 		wanted[s.Stack] = true
 	}
 	for _, s := range w.Sights {
-		if !s.Ours || wanted[s.Stack] && !s.Deleting {
+		if !s.Ours || s.Away != "" || wanted[s.Stack] && !s.Deleting {
 			continue
 		}
-		name := s.Region + "/" + string(s.Phase)
-		if s.Component != "" {
-			name = s.Region + "/" + s.Component
-		}
+		name := s.name()
 		message := s.Message
 		if s.Suspended {
 			message = "the stack is suspended, which also stops its deletion. Resume it: yuba resume " + s.Stack

@@ -46,6 +46,11 @@ func says(ready, message string) func(*Sight) {
 func waits(s *Sight)   { s.Ready, s.Waits, s.Message = "False", true, "waits" }
 func pending(s *Sight) { s.Ready, s.Pending, s.Changes = "Unknown", "plan-1", "+1 ~0 -0" }
 
+func away(s *Sight) { s.Away, s.Suspended, s.Ready = "Handed over to somebody", true, "False" }
+
+// gone is the last status about a stack that was handed over, whose object was deleted then.
+var gone = Decide(Facts{Steps: steps("network"), Sights: []Sight{sight("network", away)}}).Phases
+
 func TestDecide(t *testing.T) {
 	chain := steps("network", "machines")
 	all := []string{"acme-eu-network", "acme-eu-machines"}
@@ -83,6 +88,18 @@ func TestDecide(t *testing.T) {
 			[]string{"acme-eu-machines"}, nil, yubav1.ReasonPlatformRemoving, "Removing eu/network", "Removing Waiting"},
 		"a preflight that makes something has failed": {Facts{Steps: steps("preflight"), Sights: []Sight{sight("preflight", pending)}},
 			[]string{"acme-eu-preflight"}, nil, yubav1.ReasonPlatformPhaseFailed, "wants to make something", "Failed"},
+		"a stack that was handed over is left alone": {Facts{Steps: chain, Sights: []Sight{sight("network", away), sight("machines")}},
+			[]string{"acme-eu-machines"}, nil, yubav1.ReasonPlatformAway, "leaves eu/network alone: Handed over", "Away Ready"},
+		"and is not made again without its object": {Facts{Steps: chain, Before: gone, Sights: []Sight{sight("machines")}},
+			[]string{"acme-eu-machines"}, nil, yubav1.ReasonPlatformAway, "Handed over", "Away Ready"},
+		"nor is it forgotten while the blueprint has a problem": {Facts{Problems: []string{"x"}, Before: gone}, nil, nil, yubav1.ReasonPlatformInvalid, "x", "Away"},
+		"nor removed, and its owner is said": {Facts{Decommission: true, Steps: chain, Sights: []Sight{sight("network", away)}},
+			nil, nil, yubav1.ReasonPlatformDecommissioned, "others have these stacks and their resources, which were not removed: acme-eu-network", "Away"},
+		"nor when it is gone": {Facts{Decommission: true, Steps: chain, Before: gone}, nil, nil, yubav1.ReasonPlatformDecommissioned, "acme-eu-network", "Away"},
+		"nor removed with its component": {Facts{Steps: chain, Sights: []Sight{sight("network"), sight("machines"), sight("vault", away)}},
+			all, nil, yubav1.ReasonPlatformReady, "All 2", "Ready Ready"},
+		"a stack that came back is the platform's": {Facts{Steps: chain, Before: gone, Sights: []Sight{sight("network"), sight("machines")}},
+			all, nil, yubav1.ReasonPlatformReady, "All 2", "Ready Ready"},
 		"what is not known yet": {Facts{Steps: []Step{{ID: "eu/dns", Stack: "acme-eu-dns", Lacks: "the addresses of the machines"}}}, nil, nil, yubav1.ReasonPlatformProgressing, "waits for the addresses", "Waiting"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

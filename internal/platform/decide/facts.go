@@ -43,6 +43,8 @@ type Sight struct {
 	Ours                     bool
 	Deleting                 bool
 	Suspended                bool
+	// Away says who has the stack, if it was moved or handed over, or is being so; empty if it is the platform's.
+	Away string
 	// Seen is true if the status is about the current generation.
 	Seen bool
 	// Ready is the condition Ready: True, False, Unknown or empty.

@@ -52,7 +52,7 @@ var rules = []func(*world, *Decision) (reason, message string){
 	// What failed is what a person looks at first.
 	func(w *world, d *Decision) (string, string) {
 		for _, s := range w.Sights {
-			if s.Ours && s.Deleting && s.Ready == "False" && s.Failures > 0 && s.Operation == "" {
+			if s.Ours && s.Away == "" && s.Deleting && s.Ready == "False" && s.Failures > 0 && s.Operation == "" {
 				return yubav1.ReasonPlatformPhaseFailed, fmt.Sprintf("The removal of the stack %s failed: %s", s.Stack, s.Message)
 			}
 		}
@@ -80,9 +80,16 @@ var rules = []func(*world, *Decision) (reason, message string){
 		}
 		return yubav1.ReasonPlatformRemoving, "Removing " + strings.Join(names, ", ")
 	},
-	func(w *world, _ *Decision) (string, string) {
+	func(w *world, d *Decision) (string, string) {
 		if !w.Decommission {
 			return "", ""
+		}
+		if away := inState(d, yubav1.PhaseAway); len(away) > 0 {
+			var stacks []string
+			for _, p := range away {
+				stacks = append(stacks, p.Stack)
+			}
+			return yubav1.ReasonPlatformDecommissioned, "Nothing of the platform is left here, but others have these stacks and their resources, which were not removed: " + strings.Join(stacks, ", ")
 		}
 		return yubav1.ReasonPlatformDecommissioned, "Nothing of the platform is left. Delete the object, or set spec.decommission to false to make it again"
 	},
@@ -91,6 +98,13 @@ var rules = []func(*world, *Decision) (reason, message string){
 			return yubav1.ReasonPlatformReady, fmt.Sprintf("All %d phases are ready", len(d.Phases))
 		}
 		return "", ""
+	},
+	func(_ *world, d *Decision) (string, string) {
+		away := inState(d, yubav1.PhaseAway)
+		if len(away) == 0 || len(away)+len(inState(d, yubav1.PhaseReady)) < len(d.Phases) {
+			return "", ""
+		}
+		return yubav1.ReasonPlatformAway, fmt.Sprintf("%s ready. The platform leaves %s alone: %s", d.Progress, away[0].Name, away[0].Message)
 	},
 	func(_ *world, d *Decision) (string, string) {
 		if suspended := inState(d, yubav1.PhaseSuspended); len(suspended) > 0 {
@@ -102,7 +116,7 @@ var rules = []func(*world, *Decision) (reason, message string){
 			}
 		}
 		for _, p := range d.Phases {
-			if p.State != yubav1.PhaseReady {
+			if p.State != yubav1.PhaseReady && p.State != yubav1.PhaseAway {
 				return yubav1.ReasonPlatformProgressing, fmt.Sprintf("%s ready. %s %s", d.Progress, p.Name, p.Message)
 			}
 		}
