@@ -37,3 +37,19 @@ func TestARestoredStackIsNobodys(t *testing.T) {
 		t.Error("it is not suspended")
 	}
 }
+
+// What names a Secret is said before it is wiped, also by kinds with commands of their own.
+func TestPlatformsAndDNSNameSecrets(t *testing.T) {
+	names := map[string]bool{}
+	for _, kind := range namingKinds() {
+		names[kind.GVK.Kind] = true
+	}
+	for _, want := range []string{yubav1.PlatformKind, yubav1.FailoverRecordKind, yubav1.SubdomainPoolKind} {
+		if !names[want] {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if !referencesOf(map[string]any{"spec": map[string]any{"regions": []any{map[string]any{"credentialsRef": map[string]any{"name": "hcloud"}}}}}).secrets["hcloud"] {
+		t.Error("the credentials of a region are not a reference")
+	}
+}

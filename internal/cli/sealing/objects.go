@@ -6,6 +6,7 @@ package sealing
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 )
 
@@ -53,6 +55,11 @@ func (p *packer) addReferences(ctx context.Context, t *infrav1.Terraform) error 
 			if err := p.addNamed(ctx, kind.GVK, t.SourceNamespace(), ref.Name); err != nil {
 				return err
 			}
+		}
+	}
+	if platform := t.Labels[labelPlatform]; platform != "" && !p.written[objectName(yubav1.PlatformKind, t.Namespace, platform)] {
+		if err := p.addNamed(ctx, session.Platforms.GVK, t.Namespace, platform); err != nil {
+			return err
 		}
 	}
 	if !p.inputs {
@@ -95,10 +102,15 @@ func (p *packer) addNamed(ctx context.Context, gvk schema.GroupVersionKind, name
 	return p.addObject(objectName(gvk.Kind, namespace, name), o)
 }
 
+// namingKinds are the kinds of a namespace that may name a Secret, also those that have commands of their own.
+func namingKinds() []session.Kind {
+	return append(slices.Clone(session.AllKinds), session.Platforms, session.FailoverRecords, session.SubdomainPools)
+}
+
 // addNamespace adds the other objects that Yuba and Flux work on in a namespace, none of which is a
 // Secret.
 func (p *packer) addNamespace(ctx context.Context, namespace string) error {
-	for _, kind := range session.AllKinds {
+	for _, kind := range namingKinds() {
 		if kind.GVK == session.StackKind {
 			continue
 		}

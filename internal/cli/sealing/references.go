@@ -54,7 +54,7 @@ func (f references) walk(field string, value any) {
 func (f references) note(field, kind, name string) {
 	lower := strings.ToLower(field)
 	switch {
-	case kind == "Secret", kind == "" && strings.Contains(lower, "secret"):
+	case kind == "Secret", kind == "" && (strings.Contains(lower, "secret") || lower == "credentialsref"):
 		f.secrets[name] = true
 	case kind == "ConfigMap", kind == "" && strings.Contains(lower, "configmap"):
 		f.configMaps[name] = true

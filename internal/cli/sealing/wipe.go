@@ -67,7 +67,7 @@ func findWiped(ctx context.Context, s *session.Session, names []string) ([]wiped
 // referringTo lists the objects that name the Secret.
 func referringTo(ctx context.Context, s *session.Session, w wiped) ([]string, error) {
 	var names []string
-	for _, kind := range session.AllKinds {
+	for _, kind := range namingKinds() {
 		list, _, err := s.ListObjects(ctx, kind, w.Namespace)
 		if apierrors.IsNotFound(err) {
 			continue // this API does not serve the kind
