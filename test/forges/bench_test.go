@@ -65,14 +65,16 @@ func (b *between) around(next http.Handler) http.Handler {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		begun := time.Now()
+		defer func() { // also if the proxy gives up, because the client has read enough
+			p := passed{at: time.Now(), method: r.Method, path: r.URL.Path, body: string(body)}
+			if strings.Contains(r.URL.Path, "/hook/") {
+				p.at = begun // it has arrived
+			}
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.seen = append(b.seen, p)
+		}()
 		next.ServeHTTP(w, r)
-		p := passed{at: time.Now(), method: r.Method, path: r.URL.Path, body: string(body)}
-		if strings.Contains(r.URL.Path, "/hook/") {
-			p.at = begun // it has arrived
-		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.seen = append(b.seen, p)
 	})
 }
 
@@ -140,7 +142,10 @@ func BenchmarkPullRequests(b *testing.B) {
 		if len(p.Stacks) != touched {
 			b.Fatalf("planned are %s", names(p))
 		}
-		w.eventually(b, "the status is good", func() bool { return w.status(b, p.Head).Result == forge.Success })
+		w.eventually(b, "the status is good, and the comment has the plans", func() bool {
+			texts := w.ours(b, n)
+			return w.status(b, p.Head).Result == forge.Success && len(texts) == 1 && strings.Contains(texts[0], fmt.Sprintf("five-%d-", version))
+		})
 		hook, seen := hooks.take(), api.take()
 		begin := hook[0].at
 		requests = append(requests, float64(len(seen)))
