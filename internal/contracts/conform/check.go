@@ -193,7 +193,11 @@ func (c *check) sequence(of shape.Type, v cty.Value, at paths.Path) {
 		if of.Kind() == shape.Tuple {
 			inner = tuple[i]
 		}
-		c.value(inner, element, at.Element(i))
+		here := at.Element(i)
+		if of.Kind() == shape.Set { // its elements have no index
+			here = at.Each()
+		}
+		c.value(inner, element, here)
 	}
 }
 

@@ -100,7 +100,7 @@ func TestWithTofu(t *testing.T) {
   }
 }`)
 	m.run("init", "-input=false")
-	m.expect(m.planned(contract), conform.Unknown, "", "base.subnets[2] is unknown until the apply; base.vpc_id is unknown until the apply")
+	m.expect(m.planned(contract), conform.Unknown, "", "base.subnets[*] is unknown until the apply; base.vpc_id is unknown until the apply")
 	m.run("apply", "-input=false", "plan")
 	after := m.published(contract)
 	m.expect(after, conform.Fits, "", "")
