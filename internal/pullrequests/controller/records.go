@@ -126,32 +126,43 @@ func (r *Reconciler) eraseAll(ctx context.Context, m *memory) error {
 	return nil
 }
 
-// sweep removes the records of planners that were deleted while no server ran. It is a start's work; a failure only leaves them.
+// sweep removes what planners left that were deleted while no server ran: records, locks and pins. It is a start's work; a
+// failure only leaves them.
 func (r *Reconciler) sweep(ctx context.Context) error {
-	// The keys first: a planner whose record is among them is in the later list, unless it is gone.
-	keys, err := r.Store.Keys(ctx, prefix+"/")
-	var list yubav1.PullRequestPlannerList
-	if err == nil {
-		err = r.Reader.List(ctx, &list)
-	}
-	if ctx.Err() != nil { // the server stops, and the next start sweeps
-		return nil
-	}
-	if err != nil {
-		r.Log.Warn("cannot look for records of pull requests whose planner is gone", "error", err)
-		return nil
-	}
-	if err := r.releaseOrphans(ctx); err != nil && ctx.Err() == nil {
-		r.Log.Warn("cannot look for stacks that are held for pull requests whose planner is gone", "error", err)
-	} else if err := r.unpinAll(ctx, unknownTo(list.Items)); err != nil && ctx.Err() == nil {
-		r.Log.Warn("cannot look for GitRepositories of pull requests whose planner is gone", "error", err)
-	}
-	for _, key := range orphans(keys, list.Items) {
-		if err := r.Store.Delete(ctx, key); err != nil {
-			r.Log.Warn("cannot remove a record of a pull request", "record", key, "error", err)
+	if err := r.sweepOnce(ctx); err != nil {
+		// A server that is stopped right after its start loses its API before it tells us.
+		select {
+		case <-ctx.Done():
+		case <-time.After(stopPatience):
+			r.Log.Warn("cannot clean up after planners of pull requests that are gone; the next start tries again", "error", err)
 		}
 	}
 	return nil
+}
+
+// stopPatience is longer than a server takes to tell its controllers that it stops.
+const stopPatience = 5 * time.Second
+
+func (r *Reconciler) sweepOnce(ctx context.Context) error {
+	// The keys first: a planner whose record is among them is in the later list, unless it is gone.
+	keys, err := r.Store.Keys(ctx, prefix+"/")
+	if err != nil {
+		return fmt.Errorf("list the records of pull requests: %w", err)
+	}
+	var list yubav1.PullRequestPlannerList
+	if err := r.Reader.List(ctx, &list); err != nil {
+		return fmt.Errorf("list the PullRequestPlanners: %w", err)
+	}
+	problems := []error{r.releaseOrphans(ctx)}
+	if problems[0] == nil { // else stacks may run the pins
+		problems = append(problems, r.unpinAll(ctx, unknownTo(list.Items)))
+	}
+	for _, key := range orphans(keys, list.Items) {
+		if err := r.Store.Delete(ctx, key); err != nil {
+			problems = append(problems, fmt.Errorf("remove the record %s: %w", key, err))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // orphans are the keys of records that belong to none of the planners.
