@@ -54,6 +54,9 @@ func (r *Reconciler) pass(ctx context.Context, p *yubav1.Platform) (gone bool, e
 	if err := r.act(ctx, p, d, steps, stacks); err != nil {
 		return false, err
 	}
+	if err := r.wipe(ctx, p, d, steps, stacks); err != nil {
+		return false, err
+	}
 	// 4. Record.
 	record(p, d, given, r.Now())
 	left := slices.ContainsFunc(facts.Sights, func(s decide.Sight) bool { return s.Away == "" })
@@ -67,6 +70,15 @@ func (r *Reconciler) gather(ctx context.Context, p *yubav1.Platform, f *decide.F
 	}
 	if f.Missing, err = r.missing(ctx, p); err != nil {
 		return err
+	}
+	for _, region := range p.Spec.Regions {
+		name, err := r.foreign(ctx, p, region.Name)
+		if err != nil {
+			return err
+		}
+		if name != "" {
+			f.Problems = append(f.Problems, "the Secret "+name+" exists and is not of this platform: delete it, or name the region otherwise")
+		}
 	}
 	known := map[string]bool{}
 	for i := range stacks {
