@@ -133,7 +133,7 @@ test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAG
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) -count=1 ./...)
-	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/test/forges$$' -e '/test/platform/local$$' -e '/test/web$$'),$(PACKAGES))
+	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/internal/platform/vaultinit$$' -e '/test/forges$$' -e '/test/platform/local$$' -e '/test/web$$'),$(PACKAGES))
 
 # The race detector needs a C compiler. Packages that link Kubernetes take hours with it, so CI only runs the others. It makes
 # code about ten times slower, so tests of time limits and sizes only run in "make test", and so does the one that makes passes
@@ -152,7 +152,7 @@ race: race-light ## Run all tests of packages with the race detector (hours)
 .PHONY: test-services
 test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreSQL, PowerDNS and Vault (as root on Debian it installs them)
 	@tools/ensure-databases
-	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/...
+	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/... ./internal/platform/vaultinit
 
 # The machines are namespaces of the kernel. The test ends them, also when it fails.
 .PHONY: test-platform
