@@ -56,6 +56,11 @@ func (w *world) check(t *testing.T, commit string) forge.Status {
 // says waits until one of our comments has a text.
 func (w *world) says(t *testing.T, number int, text string) {
 	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("the comments of pull request %d:\n%s", number, strings.Join(w.ours(t, number), "\n---\n"))
+		}
+	}()
 	w.eventually(t, "a comment says "+text, func() bool { return strings.Contains(strings.Join(w.ours(t, number), "\n"), text) })
 }
 

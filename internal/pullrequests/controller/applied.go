@@ -22,12 +22,17 @@ import (
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 )
 
-// digest identifies the plans that can be approved; empty if there are none. The values of inputs are not in it: short
-// ones could be guessed.
-func (p *pull) digest() string {
+// digest identifies the plans that can be approved; empty if there are none.
+func (p *pull) digest() string { return p.digestOf((*stack).approvable) }
+
+// offer is the digest of the plans that a comment shows, once it is there.
+func (p *pull) offer() string { return p.digestOf((*stack).showable) }
+
+// digestOf identifies plans. The values of inputs are not in it: short ones could be guessed.
+func (p *pull) digestOf(plan func(*stack) string) string {
 	sum, any := sha256.New(), false
 	for _, s := range p.Stacks {
-		if d := s.approvable(); d != "" {
+		if d := plan(s); d != "" {
 			any = true
 			fmt.Fprintf(sum, "%q %q %q\n", s.Name, d, s.Files)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/pullrequests/command"
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
 	"github.com/yuba-dev/yuba/internal/pullrequests/decide"
@@ -94,6 +95,26 @@ func TestApprovalsEndWithWhatTheyAreOf(t *testing.T) {
 				t.Errorf("the approval counts: %v", got)
 			}
 		})
+	}
+}
+
+// TestTheFirstCommentOffersADigest: who copies its command at once has seen exactly these plans.
+func TestTheFirstCommentOffersADigest(t *testing.T) {
+	o := &yubav1.PullRequestPlanner{}
+	o.Spec.Merge.ApproveReviewed = true
+	p := &pull{Now: forge.PullRequest{State: forge.Open, Head: forge.End{Commit: "h"}}, Head: "h", Found: true, Stacks: []*stack{
+		{Name: "p/a", State: comment.Planned, Digest: "a1"}, {Name: "p/b", State: comment.Planned, Digest: "b1", Partial: true}, {Name: "p/c", State: comment.Failed}}}
+	first := report(o, &memory{}, p)
+	if p.digest() != "" || first.Plans == "" {
+		t.Fatalf("before it is shown, %q can be approved, and the comment offers %q", p.digest(), first.Plans)
+	}
+	p.seen(true, time.Now())
+	if again := report(o, &memory{}, p); p.digest() != first.Plans || again.Plans != first.Plans {
+		t.Errorf("then %q can be approved, and the comment offers %q", p.digest(), again.Plans)
+	}
+	p.seen(false, time.Now())
+	if p.digest() != "" {
+		t.Error("what a comment leaves out can be approved")
 	}
 }
 

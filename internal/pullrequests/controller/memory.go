@@ -371,7 +371,7 @@ func (p *pull) saw(at time.Time) bool {
 func (p *pull) seen(whole bool, at time.Time) {
 	for _, s := range p.Stacks {
 		switch {
-		case !whole || s.Partial || s.Digest == "" || s.State != comment.Planned:
+		case !whole || s.showable() == "":
 			s.Shown = time.Time{}
 		case s.Shown.IsZero() && s.Digest == s.Former && !s.FormerShown.IsZero():
 			s.Shown = s.FormerShown
@@ -379,6 +379,14 @@ func (p *pull) seen(whole bool, at time.Time) {
 			s.Shown = at
 		}
 	}
+}
+
+// showable is the digest of the changes if a whole comment has all of them; empty if it has not.
+func (s *stack) showable() string {
+	if s.Partial || s.State != comment.Planned {
+		return ""
+	}
+	return s.Digest
 }
 
 // approvable is the digest of the changes that an approval is about.

@@ -33,9 +33,9 @@ func report(o *yubav1.PullRequestPlanner, m *memory, p *pull) comment.Report {
 	p.overlay(m, &out)
 	waiting, running := p.numbers()
 	out.Approve = (o.Spec.Merge.ApproveReviewed || o.Spec.Apply.When == yubav1.ApplyBeforeMerge) && p.Merged == nil && p.Found && p.Head == p.Now.Head.Commit && waiting+running == 0 &&
-		slices.ContainsFunc(p.Stacks, func(s *stack) bool { return s.State == comment.Planned && s.Digest != "" && !s.Partial })
+		slices.ContainsFunc(p.Stacks, func(s *stack) bool { return s.showable() != "" })
 	if out.Approve {
-		out.Plans = p.digest()
+		out.Plans = p.offer()
 	}
 	out.Apply = o.Spec.Apply.When == yubav1.ApplyBeforeMerge && p.Merged == nil && !p.Now.Fork && p.Found && p.Head == p.Now.Head.Commit && waiting+running == 0 && p.Apply == nil &&
 		p.tally(m, o).Open > 0
