@@ -56,9 +56,9 @@ func newPlatform(t *testing.T) *platform {
 		p.cloud.Close()
 		os.RemoveAll(dir) //nolint:errcheck // a temporary directory
 	})
-	p.module("local/preflight", "network", "data \"yubatest_object\" \"account\" {\n  name = \"account\"\n}\n")
-	p.module("local/network", "network", objects("net", 2)+"output \"network\" {\n  value = { id = yubatest_object.net[0].name }\n}\n")
-	p.module("local/machines", "machines", objects("node", 3)+`
+	p.module("local/preflight", "data \"yubatest_object\" \"account\" {\n  name = \"account\"\n}\n")
+	p.module("local/network", objects("net", 2)+"output \"network\" {\n  value = { id = yubatest_object.net[0].name }\n}\n")
+	p.module("local/machines", objects("node", 3)+`
 variable "network" { type = object({ id = string }) }
 variable "join_token" {
   type      = string
@@ -68,7 +68,7 @@ output "machines" {
   value = { api_endpoint = "https://192.0.2.10:6443", addresses = ["192.0.2.10"], nodes = yubatest_object.node[*].name, network = var.network.id }
 }
 `)
-	p.module("kubernetes", "kubernetes", objects("cluster", 1)+"variable \"machines\" { type = object({ api_endpoint = string }) }\n")
+	p.module("kubernetes", objects("cluster", 1)+"variable \"machines\" { type = object({ api_endpoint = string }) }\n")
 	p.cloud.Put("account", "it is there")
 	p.file("cloud.env", fmt.Sprintf("# of the test\nexport YUBATEST_ENDPOINT=%q\nYUBATEST_TOKEN=%s\n", p.cloud.URL(), p.cloud.Token()))
 	return p
@@ -79,9 +79,14 @@ func objects(name string, n int) string {
 	return fmt.Sprintf("resource \"yubatest_object\" %q {\n  count   = %d\n  name    = \"${var.platform}-%s-${count.index}\"\n  content = var.platform\n}\n", name, n, name)
 }
 
-func (p *platform) module(path, _, text string) {
+// module writes a module of a phase. Only modules of a provider get its credentials, so the others have their own.
+func (p *platform) module(path, text string) {
 	p.Helper()
-	p.file(filepath.Join("modules", path, "main.tf"), providerHCL+"variable \"platform\" { type = string }\n"+text)
+	provider := providerHCL
+	if !strings.HasPrefix(path, "local/") {
+		provider = strings.ReplaceAll(provider, "{}", fmt.Sprintf("{\n  endpoint = %q\n  token    = %q\n}", p.cloud.URL(), p.cloud.Token()))
+	}
+	p.file(filepath.Join("modules", path, "main.tf"), provider+"variable \"platform\" { type = string }\n"+text)
 }
 
 func (p *platform) file(name, text string) {
@@ -167,8 +172,8 @@ const oneRegion = `  approval: Auto
 
 func TestABootstrapFromABlueprint(t *testing.T) {
 	p := newPlatform(t)
-	p.module("vault", "vault", objects("vault", 1))
-	p.module("portal", "portal", objects("portal", 1))
+	p.module("vault", objects("vault", 1))
+	p.module("portal", objects("portal", 1))
 	began := time.Now()
 
 	// 1. From nothing to a platform, one phase after the other.

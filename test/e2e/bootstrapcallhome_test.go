@@ -54,7 +54,7 @@ func (n node) callHome(t *testing.T, server string) int {
 // kubernetes goes on. From then on nobody has the token, and the machines stay as they are.
 func TestABootstrapWaitsForTheCallHome(t *testing.T) {
 	p := newPlatform(t)
-	p.module("local/machines", "machines", `
+	p.module("local/machines", `
 variable "call_home" { type = object({ url = string, ca = string }) }
 variable "call_home_token" {
   type      = string
@@ -68,7 +68,7 @@ resource "yubatest_object" "node" {
 }
 output "machines" { value = { api_endpoint = "https://203.0.113.7:6443", addresses = ["203.0.113.7"] } }
 `)
-	p.module("kubernetes", "kubernetes", `
+	p.module("kubernetes", `
 variable "kubeconfig" {
   type      = string
   sensitive = true

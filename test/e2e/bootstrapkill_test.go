@@ -26,7 +26,7 @@ func TestKilledBootstrapsGoOn(t *testing.T) {
 	// A chain: the platform is not ready before the last kill.
 	for i := range 2 * killedTimes {
 		name := fmt.Sprintf("part%02d", i)
-		p.module(name, name, objects(name, 1))
+		p.module(name, objects(name, 1))
 		needs := ""
 		if i > 0 {
 			needs = fmt.Sprintf(", dependsOn: [part%02d]", i-1)
