@@ -1,0 +1,342 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package environments
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/environments/catalog"
+	"github.com/yuba-dev/yuba/internal/environments/targets"
+	"github.com/yuba-dev/yuba/internal/environments/values"
+	"github.com/yuba-dev/yuba/internal/runs/attended"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
+)
+
+// place is a directory of a library in which tofu runs.
+type place struct {
+	*group
+	env    catalog.Environment
+	root   string
+	fsys   fs.FS
+	module *module.Module
+	desk   *attended.Desk
+	ends   []func() error
+	// extra are values besides those of files that tofu reads itself.
+	given inputs
+}
+
+// inputs are the values of flags.
+type inputs struct{ vars, files []string }
+
+// open opens an environment, and reports problems of its configuration.
+func (g *group) open(name string, in inputs) (*place, error) {
+	c, e, err := g.named(name)
+	if err != nil {
+		return nil, err
+	}
+	return g.place(c.Root, e, in)
+}
+
+func (g *group) place(root string, e catalog.Environment, in inputs) (_ *place, err error) {
+	p := &place{group: g, env: e, root: root, given: in}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	opened, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", root, err)
+	}
+	p.ends = append(p.ends, opened.Close)
+	p.fsys = opened.FS()
+	if err := p.parse(); err != nil {
+		return nil, err
+	}
+	if err := p.openDesk(); err != nil {
+		return nil, err
+	}
+	p.ends = append(p.ends, p.desk.Close)
+	return p, nil
+}
+
+func (p *place) close() (err error) {
+	for _, end := range slices.Backward(p.ends) {
+		err = errors.Join(err, end())
+	}
+	return err
+}
+
+// parse reads the configuration of the directory.
+func (p *place) parse() error {
+	entries, err := fs.ReadDir(p.fsys, p.env.Dir)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", p.env.Dir, err)
+	}
+	files := map[string][]byte{}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !module.IsConfigFile(e.Name()) {
+			continue
+		}
+		if files[e.Name()], err = fs.ReadFile(p.fsys, path.Join(p.env.Dir, e.Name())); err != nil {
+			return fmt.Errorf("read %s: %w", p.env.Dir, err)
+		}
+	}
+	read, problems := module.Parse(files)
+	var texts []string
+	for _, d := range problems {
+		if d.Severity == diagnostic.Error {
+			texts = append(texts, fmt.Sprintf("%s:%d: %s", path.Join(p.env.Dir, d.File), d.Line, strings.TrimSuffix(strings.TrimSpace(d.Summary+": "+d.Detail), ":")))
+		}
+	}
+	if len(texts) > 0 {
+		return fmt.Errorf("read %s: its configuration is not valid:\n    %s", p.label(), strings.Join(texts, "\n    "))
+	}
+	p.module = read
+	return nil
+}
+
+// label names the environment in messages.
+func (p *place) label() string {
+	if p.env.Name == "" {
+		return p.env.Dir
+	}
+	return p.env.Name
+}
+
+func (p *place) dir() string { return filepath.Join(p.root, filepath.FromSlash(p.env.Dir)) }
+
+// openDesk prepares tofu, with the credentials of the program's providers.
+func (p *place) openDesk() error {
+	o := attended.Options{Library: p.root, Dir: p.dir(), Environ: os.Environ(), Cache: cacheDir()}
+	var err error
+	if o.Tool, err = attended.Tool(p.tool); err != nil {
+		return err
+	}
+	if !p.unconfined {
+		if o.Sandbox, err = attended.Sandbox(); err != nil {
+			return &attended.UnconfinedError{Text: err.Error()}
+		}
+	}
+	needs := module.ReadProviders(p.fsys, p.env.Dir, module.ReadOptions{})
+	backend := ""
+	if p.module.Backend != nil {
+		backend = p.module.Backend.Type
+	}
+	access := targets.AccessOf(slices.Collect(maps.Keys(needs.Providers)), backend)
+	passes := slices.Concat(access.Variables, p.pass)
+	o.Passes = func(name string) bool { return attended.Matches(passes, name) }
+	o.HomeFiles = access.Files
+	o.Home, _ = os.UserHomeDir() //nolint:errcheck // without a home there are no files in it
+	for _, name := range slices.Concat(p.readable, p.given.files) {
+		full, err := filepath.Abs(name)
+		if err != nil {
+			return err
+		}
+		o.Readable = append(o.Readable, full)
+	}
+	for _, dir := range p.env.Writable {
+		full := filepath.Join(p.root, filepath.FromSlash(dir))
+		if err := os.MkdirAll(full, 0o755); err != nil { //nolint:gosec // a directory of the repository
+			return fmt.Errorf("make the directory that %s writes: %w", p.label(), err)
+		}
+		o.Writable = append(o.Writable, full)
+	}
+	if p.mirror != "" {
+		if o.Mirror, err = filepath.Abs(p.mirror); err != nil {
+			return err
+		}
+	}
+	if p.env.Workspace != "" {
+		o.Set = append(o.Set, "TF_WORKSPACE="+p.env.Workspace)
+	}
+	p.desk, err = attended.Open(o)
+	return err
+}
+
+// cacheDir keeps providers for all environments of the person.
+func cacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "yuba", "providers")
+}
+
+// varArgs are the arguments for values. Those of flags are arguments of this program, too; TF_VAR_
+// variables are for secrets.
+func (p *place) varArgs() (args []string, err error) {
+	for _, name := range p.env.VarFiles {
+		args = append(args, "-var-file="+filepath.Join(p.root, filepath.FromSlash(name)))
+	}
+	for _, name := range p.given.files {
+		full, err := filepath.Abs(name)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "-var-file="+full)
+	}
+	for _, v := range p.given.vars {
+		args = append(args, "-var="+v)
+	}
+	return args, nil
+}
+
+// ValuesError has the problems of an environment's values.
+type ValuesError struct {
+	Environment, Dir string
+	Problems         []values.Problem
+}
+
+func (e *ValuesError) Error() string {
+	var lines []string
+	missing := false
+	for _, p := range e.Problems {
+		lines = append(lines, "    "+p.String())
+		missing = missing || strings.HasPrefix(p.Message, "the variable")
+	}
+	text := fmt.Sprintf("read the values of %s: they do not fit its variables:\n%s", e.Environment, strings.Join(lines, "\n"))
+	if missing {
+		text += fmt.Sprintf("\nSet a missing value in %s/terraform.tfvars, or with --var NAME=VALUE, or in the environment as TF_VAR_NAME.", e.Dir)
+	}
+	return text
+}
+
+// checkValues reports missing values and keys that no variable has, before tofu starts.
+func (p *place) checkValues() error {
+	var given values.Given
+	for _, name := range p.env.VarFiles {
+		text, err := fs.ReadFile(p.fsys, path.Clean(name))
+		if err != nil {
+			return fmt.Errorf("read the values of %s: %w", p.label(), err)
+		}
+		given.Files = append(given.Files, values.File{Name: name, Content: text, Shared: !strings.HasPrefix(path.Clean(name), p.env.Dir+"/")})
+	}
+	for _, name := range p.given.files {
+		text, err := os.ReadFile(name) //nolint:gosec // the person names it
+		if err != nil {
+			return fmt.Errorf("read the values of %s: %w", p.label(), err)
+		}
+		given.Files = append(given.Files, values.File{Name: name, Content: text, Shared: true})
+	}
+	for _, v := range p.given.vars {
+		name, _, ok := strings.Cut(v, "=")
+		if !ok {
+			return ui.Exitf(ui.ExitUsage, "--var %s: want NAME=VALUE", name)
+		}
+		given.Flags = append(given.Flags, name)
+	}
+	for _, e := range os.Environ() {
+		if name, ok := strings.CutPrefix(e, "TF_VAR_"); ok {
+			name, _, _ = strings.Cut(name, "=")
+			given.Environment = append(given.Environment, name)
+		}
+	}
+	var wrong []values.Problem
+	for _, problem := range values.Check(p.module, given) {
+		if problem.Severity == diagnostic.Error {
+			wrong = append(wrong, problem)
+		} else {
+			p.News("Warning: %s", problem)
+		}
+	}
+	if len(wrong) > 0 {
+		return &ValuesError{Environment: p.label(), Dir: p.env.Dir, Problems: wrong}
+	}
+	return nil
+}
+
+// stampName is the file that says for which configuration init has run.
+const stampName = ".terraform/yuba-init"
+
+// stamp is equal for two configurations only if init has the same result for both.
+func (p *place) stamp() string {
+	sum := sha256.New()
+	required, err := module.ReadRequirements(p.fsys, p.env.Dir, module.ReadOptions{})
+	if err != nil { // modules from elsewhere: any change may change them
+		_ = fs.WalkDir(p.fsys, ".", func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() && strings.HasPrefix(e.Name(), ".") && name != "." {
+				return fs.SkipDir
+			}
+			if e.Type().IsRegular() && module.IsConfigFile(name) {
+				text, _ := fs.ReadFile(p.fsys, name) //nolint:errcheck // tofu reports what cannot be read
+				fmt.Fprintf(sum, "%s %d\n%s", name, len(text), text)
+			}
+			return nil
+		})
+	}
+	lock, _ := fs.ReadFile(p.fsys, path.Join(p.env.Dir, ".terraform.lock.hcl")) //nolint:errcheck // it need not be there
+	fmt.Fprintf(sum, "%s\n%s\n%s\n%s\n%s", required.Digest, p.desk.Tool, p.env.Workspace, p.mirror, lock)
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// initialised reports whether init has run for the configuration as it is.
+func (p *place) initialised() bool {
+	text, err := os.ReadFile(filepath.Join(p.dir(), stampName))
+	return err == nil && string(text) == p.stamp()
+}
+
+// ensureInit runs init if it is needed.
+func (p *place) ensureInit(ctx context.Context) error {
+	if p.initialised() {
+		return nil
+	}
+	p.News("Initialising %s.", p.label())
+	return p.init(ctx, nil, false)
+}
+
+// init runs init, and remembers for which configuration.
+func (p *place) init(ctx context.Context, more []string, shown bool) error {
+	call := attended.Call{Args: append([]string{"init", "-input=false"}, more...), Installs: true}
+	var quiet strings.Builder
+	if !shown {
+		call.Out, call.Errors = &quiet, &quiet
+	}
+	code, err := p.run(ctx, call)
+	if err != nil {
+		return err
+	}
+	if code != 0 {
+		hint := ""
+		if strings.Contains(quiet.String(), "Backend configuration changed") || strings.Contains(quiet.String(), "Backend initialization required") {
+			hint = fmt.Sprintf("\nThe backend is another one than at the last init. Use it as it is, or copy the state there:\n    yuba env init %s --reconfigure\n    yuba env init %s --migrate-state", p.env.Name, p.env.Name)
+		}
+		fmt.Fprint(p.Err, quiet.String())
+		return ui.Exitf(ui.ExitRunFailed, "init of %s failed%s", p.label(), hint)
+	}
+	return os.WriteFile(filepath.Join(p.dir(), stampName), []byte(p.stamp()), 0o600)
+}
+
+// run runs a call with the console's streams, unless it has its own.
+func (p *place) run(ctx context.Context, c attended.Call) (int, error) {
+	if c.Out == nil {
+		c.Out = p.Out
+	}
+	if c.Errors == nil {
+		c.Errors = p.Err
+	}
+	c.Stopping = func() {
+		p.News("\nAsked tofu to stop. It finishes what it is doing, and writes the state.")
+	}
+	code, err := p.desk.Run(ctx, c)
+	if err == nil && ctx.Err() != nil {
+		return code, ui.Exitf(ui.ExitInterrupted, "interrupted: tofu %s of %s ended with code %d", c.Args[0], p.label(), code)
+	}
+	return code, err
+}
+
+func (g *group) print(format string, args ...any) { fmt.Fprintf(g.Out, format, args...) }
