@@ -64,8 +64,11 @@ func (g *group) place(root string, e catalog.Environment, in inputs) (_ *place, 
 	}
 	p.ends = append(p.ends, opened.Close)
 	p.fsys = opened.FS()
-	if err := p.parse(); err != nil {
-		return nil, err
+	p.module = &module.Module{}
+	if e.Name != "" {
+		if err := p.parse(); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.openDesk(); err != nil {
 		return nil, err
@@ -218,7 +221,7 @@ func (e *ValuesError) Error() string {
 
 // checkValues reports missing values and keys that no variable has, before tofu starts.
 func (p *place) checkValues() error {
-	var given values.Given
+	given := values.Given{Dir: p.env.Dir}
 	for _, name := range p.env.VarFiles {
 		text, err := fs.ReadFile(p.fsys, path.Clean(name))
 		if err != nil {

@@ -89,7 +89,8 @@ With -o json the changes are shown as a document, without sensitive values.
 With --on-server, the server plans the stack of the environment with these files, with its credentials and state; nothing is applied.
 
 With --detailed-exitcode the exit code is that of "tofu plan -detailed-exitcode": 0 without changes, 1 after an error, 2 with changes.
-Else it is 4 if tofu failed, 3 if there is no such environment, 1 after another error, and 0.`,
+Else it is 4 if tofu failed, 3 if there is no such environment, 1 after another error, and 0. A flag that is not known is 1
+here, so that 2 always means changes.`,
 		Example: "  yuba env plan staging\n  yuba env plan staging --out staging.tfplan\n  yuba env plan staging --detailed-exitcode\n  yuba env plan staging --on-server",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: g.complete,
 	}
@@ -101,6 +102,7 @@ Else it is 4 if tofu failed, 3 if there is no such environment, 1 after another 
 	flags.BoolVar(&o.detailed, "detailed-exitcode", false, "end with 0 without changes, 1 after an error, 2 with changes")
 	flags.BoolVar(&o.onServer, "on-server", false, "plan the stack of the environment, on the server")
 	o.out = ui.AddOutputFlag(cmd, "json", "yaml")
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return ui.WithCode(codeError, ui.UsageErrorOf(cmd, err)) })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.onServer {
 			return g.planOnServer(cmd, args[0], &o)
@@ -193,11 +195,11 @@ func (p *place) printPlan(ctx context.Context, file string, out *ui.Output) erro
 	if i := bytes.Index(text, []byte("{\"format_version\"")); i > 0 {
 		text = text[i:] // after warnings about the configuration of tofu
 	}
-	document, _, err := plan.Redact(text, nil)
+	described, err := plan.Describe(text)
 	if err != nil {
 		return fmt.Errorf("read the plan of %s: %w", p.label(), err)
 	}
-	decoded, err := plan.Decode(document)
+	decoded, err := plan.Decode(described.Document)
 	if err != nil {
 		return fmt.Errorf("read the plan of %s: %w", p.label(), err)
 	}

@@ -6,6 +6,7 @@ package values
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -25,6 +26,8 @@ type File struct {
 
 // Given is what sets variables.
 type Given struct {
+	// Dir is the module's directory, for places.
+	Dir   string
 	Files []File
 	// Flags are the names of -var, Environment those of TF_VAR_ variables.
 	Flags, Environment []string
@@ -60,7 +63,7 @@ func Check(m *module.Module, given Given) []Problem {
 		set[name] = true
 	}
 	for name, at := range m.Assigned {
-		take(diagnostic.Error, at.String(), name)
+		take(diagnostic.Error, path.Join(given.Dir, at.String()), name)
 	}
 	for _, f := range given.Files {
 		names, problems := module.Assignments(f.Name, f.Content)
@@ -83,7 +86,7 @@ func Check(m *module.Module, given Given) []Problem {
 	}
 	for _, v := range m.Variables {
 		if v.Required() && !set[v.Name] {
-			found = append(found, missing(v, stray))
+			found = append(found, missing(v, given.Dir, stray))
 		}
 	}
 	slices.SortFunc(found, func(a, b Problem) int {
@@ -93,7 +96,7 @@ func Check(m *module.Module, given Given) []Problem {
 }
 
 // missing says which variable has no value, and which key was perhaps meant for it.
-func missing(v *module.Variable, stray []string) Problem {
+func missing(v *module.Variable, dir string, stray []string) Problem {
 	message := fmt.Sprintf("the variable %q has no value", v.Name)
 	if text := strings.TrimSpace(v.Description); text != "" {
 		message += " (" + strings.TrimSuffix(strings.SplitN(text, "\n", 2)[0], ".") + ")"
@@ -101,5 +104,5 @@ func missing(v *module.Variable, stray []string) Problem {
 	if near := nearest.Word(v.Name, stray, 3); near != "" {
 		message += fmt.Sprintf("; there is a value for %q", near)
 	}
-	return Problem{diagnostic.Error, v.Pos.String(), v.Name, message}
+	return Problem{diagnostic.Error, path.Join(dir, v.Pos.String()), v.Name, message}
 }
