@@ -27,6 +27,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/preview"
 	"github.com/yuba-dev/yuba/internal/cli/pullrequests"
 	"github.com/yuba-dev/yuba/internal/cli/registry"
+	"github.com/yuba-dev/yuba/internal/cli/scaffold"
 	"github.com/yuba-dev/yuba/internal/cli/sealing"
 	"github.com/yuba-dev/yuba/internal/cli/server"
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -120,7 +121,7 @@ func newRoot(a *session.App) *cobra.Command {
 	addTo(root, groupChange, stacks.NewDeployCommand(a), create, push, stacks.NewApproveCommand(a), stacks.NewRejectCommand(a), stacks.NewAcknowledgeCommand(a),
 		stacks.NewReplanCommand(a), reconcile, stacks.NewCancelCommand(a), stacks.NewDestroyCommand(a), remove, suspend, resume)
 	addTo(root, groupInspect, list, stacks.NewStatusCommand(a), stacks.NewPendingCommand(a), stacks.NewPlanCommand(a), stacks.NewShowCommand(a),
-		preview.NewCommand(a), preview.NewCICommand(a), modules.NewCommand(a), environments.NewCommand(a, environments.Parts{Push: stacks.PushDirectory, Preview: preview.NewCommand}), pullrequests.NewCommand(a), stacks.NewLogsCommand(a), stacks.NewRunsCommand(a),
+		preview.NewCommand(a), preview.NewCICommand(a), modules.NewCommand(a), environments.NewCommand(a, environments.Parts{Push: stacks.PushDirectory, Preview: preview.NewCommand}), scaffold.NewCommand(a), pullrequests.NewCommand(a), stacks.NewLogsCommand(a), stacks.NewRunsCommand(a),
 		stacks.NewWhyCommand(a), stacks.NewGraphCommand(a), stacks.NewImpactCommand(a), state.NewOutputsCommand(a), applications.NewCommand(a), definitions.NewCommand(a), dns.NewCommand(a), policies.NewCommand(a), audit.NewCommand(a),
 		stacks.NewQueueCommand(a), stacks.NewTopCommand(a))
 	addTo(root, groupGitOps, gitops.NewGetCommand(a), gitops.NewTreeCommand(a), gitops.NewEventsCommand(a), tenants.NewTenantCommand(a), gitops.NewPullCommand(a), gitops.NewTagCommand(a),

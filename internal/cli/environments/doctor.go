@@ -225,6 +225,9 @@ func (p *place) literals() map[string]string {
 
 // addLiterals adds the strings of a file of values.
 func addLiterals(known map[string]string, name string, text []byte) {
+	if _, problems := module.Assignments(name, text); len(problems) > 0 {
+		return // checkValues reports them
+	}
 	file, diags := hclsyntax.ParseConfig(text, name, hcl.InitialPos)
 	if diags.HasErrors() || file == nil {
 		return

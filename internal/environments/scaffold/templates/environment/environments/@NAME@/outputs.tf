@@ -1,0 +1,4 @@
+output "name" {
+  description = "The name of the environment."
+  value       = local.name
+}

@@ -1,0 +1,4 @@
+# Replace this with the resources of the module.
+resource "terraform_data" "this" {
+  input = var.name
+}

@@ -1,0 +1,4 @@
+module "base" {
+  source = "../../modules/@NAME@-base"
+  name   = var.name
+}

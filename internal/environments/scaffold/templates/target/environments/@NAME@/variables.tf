@@ -1,0 +1,5 @@
+variable "name" {
+  type        = string
+  description = "The beginning of all names."
+  default     = "@NAME@"
+}
