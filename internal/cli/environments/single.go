@@ -121,7 +121,7 @@ with "tofu validate". Neither needs a backend, a state or values.`,
 }
 
 // validate checks an environment. It leaves nothing in the directory that was not there.
-func (p *place) validate(ctx context.Context) error {
+func (p *place) validate(ctx context.Context) (err error) {
 	if err := p.interfaces(); err != nil {
 		return err
 	}
@@ -129,9 +129,10 @@ func (p *place) validate(ctx context.Context) error {
 	if !p.initialised() {
 		data = p.desk.Private("data")
 		undo := p.keepLockFile()
+		defer func() { err = errors.Join(err, undo()) }()
 		var said strings.Builder
 		code, err := p.run(ctx, attended.Call{Args: []string{"init", "-backend=false", "-input=false", "-no-color"}, Installs: true, Data: data, Out: &said, Errors: &said})
-		if err = errors.Join(err, undo()); err != nil {
+		if err != nil {
 			return err
 		}
 		if code != 0 {

@@ -1,0 +1,23 @@
+mock_provider "google" {}
+
+mock_provider "random" {}
+
+variables {
+  images     = { order = "registry.example.com/order:1", inventory = "registry.example.com/inventory:1" }
+  project_id = "example"
+  region     = "europe-west1"
+}
+
+run "all_domains_have_addresses" {
+  command = plan
+
+  assert {
+    condition     = keys(output.entry_points) == ["order"]
+    error_message = "The entry points are ${join(", ", keys(output.entry_points))}."
+  }
+
+  assert {
+    condition     = strcontains(output.topology_mermaid, "order --> inventory")
+    error_message = output.topology_mermaid
+  }
+}

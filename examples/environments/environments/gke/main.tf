@@ -1,0 +1,79 @@
+locals {
+  domains = {
+    order     = { entry_point = true, sends_to = ["inventory"] }
+    inventory = { entry_point = false, sends_to = [] }
+  }
+}
+
+module "stack" {
+  source         = "../../modules/stack"
+  name           = "shop"
+  compute        = "kubernetes"
+  domains        = local.domains
+  aggregate_urls = { order = module.order.aggregate_url, inventory = module.inventory.aggregate_url }
+}
+
+provider "google" {
+  project = var.project_id
+  region  = var.region
+}
+
+# The token is that of the person or the workload identity that applies.
+data "google_client_config" "current" {}
+
+provider "kubernetes" {
+  host  = module.base.endpoint
+  token = data.google_client_config.current.access_token
+}
+
+module "base" {
+  source       = "../../modules/gke-base"
+  project_id   = var.project_id
+  region       = var.region
+  cluster_name = var.cluster_name
+  namespace    = var.namespace
+  domains      = keys(local.domains)
+}
+
+resource "kubernetes_namespace_v1" "shop" {
+  metadata {
+    name = var.namespace
+  }
+}
+
+module "storage" {
+  source    = "../../modules/storage-postgres"
+  name      = "postgres"
+  namespace = kubernetes_namespace_v1.shop.metadata[0].name
+}
+
+module "bus" {
+  source     = "../../modules/bus-pubsub"
+  project_id = var.project_id
+  name       = "shop-events"
+}
+
+module "order" {
+  source                      = "../../modules/kubernetes-domain"
+  domain                      = "order"
+  storage                     = module.storage.storage
+  bus                         = module.bus.bus
+  namespace                   = kubernetes_namespace_v1.shop.metadata[0].name
+  service_account_annotations = module.base.service_account_annotations
+
+  images        = { aggregate = var.images["order"], sagas = { fulfillment = var.images["order"] } }
+  sagas         = { fulfillment = { target_domain = "inventory" } }
+  discovery_env = module.inventory.discovery_entries
+}
+
+module "inventory" {
+  source                      = "../../modules/kubernetes-domain"
+  domain                      = "inventory"
+  storage                     = module.storage.storage
+  bus                         = module.bus.bus
+  namespace                   = kubernetes_namespace_v1.shop.metadata[0].name
+  service_account_annotations = module.base.service_account_annotations
+
+  images     = { aggregate = var.images["inventory"] }
+  projectors = { stock = {} }
+}

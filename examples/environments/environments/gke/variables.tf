@@ -1,0 +1,24 @@
+variable "images" {
+  type        = map(string)
+  description = "The images, by domain."
+}
+
+variable "project_id" {
+  type        = string
+  description = "The project."
+}
+
+variable "region" {
+  type        = string
+  description = "The region."
+}
+
+variable "cluster_name" {
+  type        = string
+  description = "The cluster."
+}
+
+variable "namespace" {
+  type        = string
+  description = "The namespace of all objects."
+}

@@ -1,0 +1,100 @@
+variable "name" {
+  type        = string
+  description = "The name of the server."
+}
+
+variable "namespace" {
+  type        = string
+  description = "The namespace of all objects."
+}
+
+resource "random_password" "admin" {
+  length  = 32
+  special = false
+}
+
+locals {
+  host = "${var.name}.${var.namespace}.svc"
+  uri  = "postgres://app:${random_password.admin.result}@${local.host}:5432"
+}
+
+resource "kubernetes_secret_v1" "admin" {
+  metadata {
+    name      = var.name
+    namespace = var.namespace
+  }
+  data = { password = random_password.admin.result, uri = local.uri }
+}
+
+resource "kubernetes_stateful_set_v1" "server" {
+  metadata {
+    name      = var.name
+    namespace = var.namespace
+  }
+
+  spec {
+    service_name = var.name
+    replicas     = 1
+
+    selector {
+      match_labels = { "app.kubernetes.io/name" = var.name }
+    }
+
+    template {
+      metadata {
+        labels = { "app.kubernetes.io/name" = var.name }
+      }
+
+      spec {
+        container {
+          name  = "main"
+          image = "postgres:17"
+
+          env {
+            name = "POSTGRES_PASSWORD"
+            value_from {
+              secret_key_ref {
+                name = kubernetes_secret_v1.admin.metadata[0].name
+                key  = "password"
+              }
+            }
+          }
+
+          port {
+            container_port = 5432
+          }
+        }
+      }
+    }
+  }
+}
+
+resource "kubernetes_service_v1" "server" {
+  metadata {
+    name      = var.name
+    namespace = var.namespace
+  }
+
+  spec {
+    selector = { "app.kubernetes.io/name" = var.name }
+
+    port {
+      port = 5432
+    }
+  }
+}
+
+output "storage" {
+  description = "The storage, for domains. The address with the password is in the Secret."
+  value       = { type = "postgres", uri = "postgres://${local.host}:5432", secret = kubernetes_secret_v1.admin.metadata[0].name }
+}
+
+output "provides" {
+  description = "What domains can rely on."
+  value       = { event_store = true, position_store = true, snapshot_store = true }
+}
+
+output "requirements" {
+  description = "What must be there before an apply."
+  value       = ["a default StorageClass"]
+}
