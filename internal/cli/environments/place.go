@@ -321,7 +321,15 @@ func (p *place) init(ctx context.Context, more []string, shown bool) error {
 		fmt.Fprint(p.Err, quiet.String())
 		return ui.Exitf(ui.ExitRunFailed, "init of %s failed%s", p.label(), hint)
 	}
-	return os.WriteFile(filepath.Join(p.dir(), stampName), []byte(p.stamp()), 0o600)
+	stamp := filepath.Join(p.dir(), stampName)
+	err = os.MkdirAll(filepath.Dir(stamp), 0o755) //nolint:gosec // as tofu makes it, if there is something to install
+	if err == nil {
+		err = os.WriteFile(stamp, []byte(p.stamp()), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("remember that %s is initialised: %w", p.label(), err)
+	}
+	return nil
 }
 
 // run runs a call with the console's streams, unless it has its own.
