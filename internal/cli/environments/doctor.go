@@ -203,7 +203,7 @@ func (p *place) literals() map[string]string {
 			addLiterals(known, name, text)
 		}
 	}
-	for _, e := range os.Environ() {
+	for _, e := range os.Environ() { //nolint:forbidigo // read, and given to nobody
 		if name, ok := strings.CutPrefix(e, "TF_VAR_"); ok {
 			name, value, _ := strings.Cut(name, "=")
 			if v := p.module.Variables[name]; v != nil && !v.Sensitive {

@@ -125,7 +125,8 @@ func (p *place) dir() string { return filepath.Join(p.root, filepath.FromSlash(p
 
 // openDesk prepares tofu, with the credentials of the program's providers.
 func (p *place) openDesk() error {
-	o := attended.Options{Library: p.root, Dir: p.dir(), Environ: os.Environ(), Cache: cacheDir()}
+	o := attended.Options{Library: p.root, Dir: p.dir(), Cache: cacheDir()}
+	o.Environ = os.Environ() //nolint:forbidigo // the desk passes on what the program may have
 	var err error
 	if o.Tool, err = attended.Tool(p.tool); err != nil {
 		return err
@@ -243,7 +244,7 @@ func (p *place) checkValues() error {
 		}
 		given.Flags = append(given.Flags, name)
 	}
-	for _, e := range os.Environ() {
+	for _, e := range os.Environ() { //nolint:forbidigo // only names are read
 		if name, ok := strings.CutPrefix(e, "TF_VAR_"); ok {
 			name, _, _ = strings.Cut(name, "=")
 			given.Environment = append(given.Environment, name)

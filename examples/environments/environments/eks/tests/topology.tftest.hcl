@@ -1,4 +1,10 @@
-mock_provider "aws" {}
+mock_provider "aws" {
+  mock_resource "aws_eks_cluster" {
+    defaults = {
+      identity = [{ oidc = [{ issuer = "https://oidc.example.com/id/1" }] }]
+    }
+  }
+}
 
 mock_provider "kubernetes" {}
 
