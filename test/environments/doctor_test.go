@@ -91,5 +91,5 @@ func TestHostileValuesAreNotPassedToPrograms(t *testing.T) {
 	p := newPerson(t, "environments")
 	p.cloud(map[string]string{"gcloud": gcloud})
 	p.write("environments/cloud-run/terraform.tfvars", "images = {}\nproject_id = \"--flags-file=/etc/passwd\"\nregion = \"x\"\n")
-	p.ends(1, []string{"has characters that no name there has"}, "env", "doctor", "cloud-run")
+	p.ends(5, []string{"has characters that no name there has"}, "env", "doctor", "cloud-run")
 }
