@@ -76,8 +76,9 @@ var owned = []struct {
 	{packages: here + "internal/gitops/kustomizations/controller", owners: "internal/gitops/kustomizations/controller internal/app", why: "imports point down"},
 	{packages: here + "internal/gitops/notify/controller", owners: "internal/gitops/notify/controller internal/app", why: "imports point down"},
 	// Runs.
-	// "yuba shell" executes its run in the user's own process.
-	{packages: here + "internal/runs/runner", owners: "internal/runs/runner cmd/yuba-runner internal/app internal/cli/state",
+	// "yuba shell" executes its run in the user's own process. internal/runs/attended runs tofu for a person, with a
+	// runner's list of system files and its configuration of the tool.
+	{packages: here + "internal/runs/runner", owners: "internal/runs/runner cmd/yuba-runner internal/app internal/cli/state internal/runs/attended",
 		why: "a runner and its server meet in the run protocol; backends start runners as programs"},
 	{packages: here + "internal/runs/executor", owners: "internal/runs/executor internal/telemetry internal/app",
 		why: "a backend starts runners and does not know what they execute"},
