@@ -48,7 +48,7 @@ func TestNoCommandWaitsForAnAnswer(t *testing.T) {
 	p.write("environments/staging/broken.tf", "resource {\n")
 	p.ends(1, []string{"environments/staging/broken.tf:1"}, "env", "plan", "staging")
 	p.write("yuba.yaml", "environment: {}\n")
-	p.ends(3, []string{"yuba.yaml:1: it cannot have the key \"environment\"; did you mean environments?"}, "env", "list")
+	p.ends(1, []string{"yuba.yaml:1: it cannot have the key \"environment\"; did you mean environments?"}, "env", "list")
 }
 
 func TestExitCodesOfPlans(t *testing.T) {
@@ -118,6 +118,37 @@ func TestProgramsAreConfined(t *testing.T) {
 	p.env = append(p.env, "AWS_SECRET_ACCESS_KEY=of-another-program", "SOMETHING=named")
 	if a := p.ends(0, []string{"SOMETHING=named"}, "env", "apply", "nosy", "--yes", "--pass", "SOMETHING"); strings.Contains(a.all(), "of-another-program") {
 		t.Error("it saw credentials of a provider that it does not use")
+	}
+}
+
+// Links in a repository make Yuba neither write nor read elsewhere.
+func TestLinksOfARepositoryLeadNowhere(t *testing.T) {
+	p := newPerson(t, "")
+	for name, text := range map[string]string{".bashrc": "mine", "templates/module/stolen.tf": "# mine", "keys/key": "mine"} {
+		at := filepath.Join(p.home, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.write("environments/a/main.tf", "")
+	p.write("environments/a/.terraform/keep", "")
+	p.write("environments/b/main.tf", "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"echo spoilt > ../../generated/key\"\n  }\n}\n")
+	p.write("yuba.yaml", "environments: {b: {writable: [generated]}}\n")
+	for from, to := range map[string]string{"environments/a/.terraform/yuba-init": ".bashrc", "generated": "keys", ".yuba": "."} {
+		if err := os.Symlink(filepath.Join(p.home, to), filepath.Join(p.dir, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.ends(1, []string{"escapes"}, "env", "plan", "a")
+	p.ends(1, []string{"escapes"}, "env", "apply", "b", "--yes")
+	p.ends(1, []string{"escapes"}, "new", "module", "stolen")
+	for name, want := range map[string]string{".bashrc": "mine", "keys/key": "mine"} {
+		if text, err := os.ReadFile(filepath.Join(p.home, name)); err != nil || string(text) != want {
+			t.Errorf("%s is %q, %v", name, text, err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ package environments
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -62,18 +63,23 @@ With a server, "yuba env connect" makes a stack of the same files on the same st
 }
 
 // catalog reads the environments.
-func (g *group) catalog() (*catalog.Catalog, error) {
+func (g *group) catalog() (c *catalog.Catalog, err error) {
 	if g.library != "" {
 		return catalog.Open(g.library)
 	}
-	return catalog.Find(".")
+	c, err = catalog.Find(".")
+	var none *catalog.NoLibraryError
+	if errors.As(err, &none) {
+		err = ui.WithCode(ui.ExitNotFound, err)
+	}
+	return c, err
 }
 
 // named finds an environment.
 func (g *group) named(name string) (*catalog.Catalog, catalog.Environment, error) {
 	c, err := g.catalog()
 	if err != nil {
-		return nil, catalog.Environment{}, ui.WithCode(ui.ExitNotFound, err)
+		return nil, catalog.Environment{}, err
 	}
 	cwd, err := os.Getwd()
 	if err != nil {
@@ -111,7 +117,7 @@ func (g *group) newListCommand() *cobra.Command {
 	cmd.RunE = func(*cobra.Command, []string) error {
 		c, err := g.catalog()
 		if err != nil {
-			return ui.WithCode(ui.ExitNotFound, err)
+			return err
 		}
 		switch {
 		case out.Form == "name":

@@ -32,6 +32,7 @@ type place struct {
 	env    catalog.Environment
 	root   string
 	fsys   fs.FS
+	opened *os.Root // links of the repository do not lead out of it
 	module *module.Module
 	desk   *attended.Desk
 	ends   []func() error
@@ -63,7 +64,7 @@ func (g *group) place(root string, e catalog.Environment, in inputs) (_ *place, 
 		return nil, fmt.Errorf("open %s: %w", root, err)
 	}
 	p.ends = append(p.ends, opened.Close)
-	p.fsys = opened.FS()
+	p.opened, p.fsys = opened, opened.FS()
 	p.module = &module.Module{}
 	if e.Name != "" {
 		if err := p.parse(); err != nil {
@@ -84,6 +85,9 @@ func (p *place) close() (err error) {
 	return err
 }
 
+// maxFile limits a file of configuration.
+const maxFile = 16 << 20
+
 // parse reads the configuration of the directory.
 func (p *place) parse() error {
 	entries, err := fs.ReadDir(p.fsys, p.env.Dir)
@@ -94,6 +98,9 @@ func (p *place) parse() error {
 	for _, e := range entries {
 		if !e.Type().IsRegular() || !module.IsConfigFile(e.Name()) {
 			continue
+		}
+		if info, err := e.Info(); err == nil && info.Size() > maxFile {
+			return fmt.Errorf("read %s: %s has more than %d MiB", p.env.Dir, e.Name(), maxFile>>20)
 		}
 		if files[e.Name()], err = fs.ReadFile(p.fsys, path.Join(p.env.Dir, e.Name())); err != nil {
 			return fmt.Errorf("read %s: %w", p.env.Dir, err)
@@ -154,11 +161,14 @@ func (p *place) openDesk() error {
 		o.Readable = append(o.Readable, full)
 	}
 	for _, dir := range p.env.Writable {
-		full := filepath.Join(p.root, filepath.FromSlash(dir))
-		if err := os.MkdirAll(full, 0o755); err != nil { //nolint:gosec // a directory of the repository
+		err := p.opened.MkdirAll(filepath.FromSlash(dir), 0o755)
+		if err == nil {
+			_, err = p.opened.Stat(filepath.FromSlash(dir)) // refuses a link that leads out of the repository
+		}
+		if err != nil {
 			return fmt.Errorf("make the directory that %s writes: %w", p.label(), err)
 		}
-		o.Writable = append(o.Writable, full)
+		o.Writable = append(o.Writable, filepath.Join(p.root, filepath.FromSlash(dir)))
 	}
 	if p.mirror != "" {
 		if o.Mirror, err = filepath.Abs(p.mirror); err != nil {
@@ -322,10 +332,10 @@ func (p *place) init(ctx context.Context, more []string, shown bool) error {
 		fmt.Fprint(p.Err, quiet.String())
 		return ui.Exitf(ui.ExitRunFailed, "init of %s failed%s", p.label(), hint)
 	}
-	stamp := filepath.Join(p.dir(), stampName)
-	err = os.MkdirAll(filepath.Dir(stamp), 0o755) //nolint:gosec // as tofu makes it, if there is something to install
+	stamp := filepath.Join(filepath.FromSlash(p.env.Dir), stampName)
+	err = p.opened.MkdirAll(filepath.Dir(stamp), 0o755) // tofu makes it only if there is something to install
 	if err == nil {
-		err = os.WriteFile(stamp, []byte(p.stamp()), 0o600)
+		err = p.opened.WriteFile(stamp, []byte(p.stamp()), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("remember that %s is initialised: %w", p.label(), err)

@@ -93,7 +93,7 @@ with "tofu validate". Neither needs a backend, a state or values.`,
 		if len(args) == 0 {
 			c, err := g.catalog()
 			if err != nil {
-				return ui.WithCode(ui.ExitNotFound, err)
+				return err
 			}
 			for _, e := range c.Environments {
 				args = append(args, e.Name)

@@ -32,7 +32,7 @@ shown, and the exit code is 1 if there are any.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		c, err := g.catalog()
 		if err != nil {
-			return ui.WithCode(ui.ExitNotFound, err)
+			return err
 		}
 		p, err := g.place(c.Root, catalog.Environment{Dir: "."}, inputs{})
 		if err != nil {
@@ -76,7 +76,7 @@ backend, outside of the repository. The exit code is 1 if a test failed, and 3 i
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := g.catalog()
 		if err != nil {
-			return ui.WithCode(ui.ExitNotFound, err)
+			return err
 		}
 		dirs, err := g.tested(c, args)
 		if err != nil {

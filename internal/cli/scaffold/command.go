@@ -130,11 +130,19 @@ const cloneTimeout = 2 * time.Minute
 func open(ctx context.Context, from, root, kind string) (templates fs.FS, end func() error, err error) {
 	nothing := func() error { return nil }
 	if from == "" {
-		own := filepath.Join(root, filepath.FromSlash(ownTemplates))
-		if _, err := os.Stat(filepath.Join(own, kind)); err != nil {
-			return scaffold.Own(), nothing, nil //nolint:nilerr // there are none
+		library, err := os.OpenRoot(root)
+		if err != nil {
+			return nil, nil, err
 		}
-		from = own
+		defer library.Close()
+		if _, err := library.Lstat(ownTemplates + "/" + kind); errors.Is(err, fs.ErrNotExist) {
+			return scaffold.Own(), nothing, nil
+		}
+		own, err := library.OpenRoot(ownTemplates) // a link of the repository does not lead out of it
+		if err != nil {
+			return nil, nil, err
+		}
+		return own.FS(), own.Close, nil
 	}
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
 		return within(from, nothing)
