@@ -91,6 +91,8 @@ func (p *pull) tally(m *memory, o *yubav1.PullRequestPlanner) (t decide.Tally) {
 			t.Applied++
 		case c.Manifest, p.Now.Fork, s.Never:
 			t.Later++
+		case s.Barred:
+			t.Barred++
 		case c.Applies(), s.progress != nil && s.progress.commit == p.Head:
 			t.Open++
 		}

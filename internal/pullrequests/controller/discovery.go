@@ -153,7 +153,7 @@ func (f *finding) admit(s discover.Stack, missing bool) *stack {
 		if n := len(places) - maxNamed; n > 0 {
 			places, more = places[:maxNamed], fmt.Sprintf(" and %d more", n)
 		}
-		out.State, out.Reason = comment.Held, why+": "+strings.Join(places, "; ")+more
+		out.State, out.Reason, out.Barred = comment.Held, why+": "+strings.Join(places, "; ")+more, true
 		return out
 	}
 	if missing {

@@ -5,6 +5,7 @@ package controller
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -64,6 +65,8 @@ type pullKey struct {
 	number int
 }
 
+func (k pullKey) String() string { return fmt.Sprintf("%s#%d", k.source, k.number) }
+
 // pull is what is known of a pull request. Its exported fields are stored.
 type pull struct {
 	Source string
@@ -81,6 +84,8 @@ type pull struct {
 	Problems   []comment.Problem
 	// Commented and Status are digests of what the forge has. StatusOf is the commit of the status.
 	Commented, Status, StatusOf string
+	// OwnersOf identifies the CODEOWNERS that the owners of the stacks are from.
+	OwnersOf string `json:",omitempty"`
 	// Read is the time of the newest comment that was read, Done are the comments that were handled.
 	Read time.Time
 	Done []string
@@ -158,8 +163,10 @@ type stack struct {
 	// asked says that Via was asked to fetch, after a merge.
 	asked  bool
 	cancel func()
-	// Never says that the stack never applies, whatever is approved.
-	Never bool `json:",omitempty"`
+	// Never says that the stack never applies, whatever is approved. Barred says that its code is not planned at this
+	// commit, as spec.programs is Refuse.
+	Never  bool `json:",omitempty"`
+	Barred bool `json:",omitempty"`
 	// progress is that of its apply before the merge, nil without one.
 	progress *progress
 }
