@@ -84,6 +84,9 @@ type pull struct {
 	Problems   []comment.Problem
 	// Commented and Status are digests of what the forge has. StatusOf is the commit of the status.
 	Commented, Status, StatusOf string
+	// Environments are what was said of each environment, at the commit EnvironmentsOf.
+	Environments   map[string]string `json:",omitempty"`
+	EnvironmentsOf string            `json:",omitempty"`
 	// OwnersOf identifies the CODEOWNERS that the owners of the stacks are from.
 	OwnersOf string `json:",omitempty"`
 	// Read is the time of the newest comment that was read, Done are the comments that were handled.
@@ -144,6 +147,8 @@ type stack struct {
 	Fields    []comment.Field `json:",omitempty"`
 	Manifest  []byte          `json:",omitempty"`
 	Elsewhere bool            `json:",omitempty"`
+	// Environment is that of its new manifest, or of the one that is removed; empty without one.
+	Environment string `json:",omitempty"`
 	// Files identifies the files that it reads in the head; empty if they are elsewhere.
 	Files string `json:",omitempty"`
 	// Reads are its planned outputs, which others read.
@@ -415,7 +420,7 @@ func (s *stack) latest() (digest string, shown time.Time) {
 // again forgets the plan, so that it is made again.
 func (s *stack) again() {
 	former, shown := s.latest()
-	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, Via: s.Via, Never: s.Never, Owners: s.Owners,
+	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, Via: s.Via, Environment: s.Environment, Never: s.Never, Owners: s.Owners,
 		Former: former, FormerShown: shown, progress: s.progress, State: comment.Waiting}
 }
 

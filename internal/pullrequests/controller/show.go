@@ -102,7 +102,10 @@ func (r *Reconciler) show(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 	if err := r.setApplyStatus(ctx, o, m, l, p); err != nil {
 		return err
 	}
-	return r.setStatus(ctx, l, p, commit, statusOf(o, p, shown))
+	if err := r.setStatus(ctx, l, p, commit, statusOf(o, p, shown)); err != nil {
+		return err
+	}
+	return r.showEnvironments(ctx, o, m, l, p, commit, shown)
 }
 
 // worthAComment reports whether people should be told. A pull request that changes no stack has a status only, unless a comment says
