@@ -117,9 +117,9 @@ type pull struct {
 	former *former
 	// source is the tree of Head while there are plans of it.
 	source *heldSource
-	// retry is when to try again after a failure, shown when the forge was last told.
-	retry, told time.Time
-	failures    int
+	// retry is when to try again after a failure, told when the forge was last told, found when the stacks of Head were found.
+	retry, told, found time.Time
+	failures           int
 	// stored is a digest of the stored record, empty without one.
 	stored string
 }
