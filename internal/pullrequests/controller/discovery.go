@@ -81,7 +81,7 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 	if f.more {
 		p.Problems = append(p.Problems, comment.Problem{Summary: "there are too many stacks", Detail: fmt.Sprintf("The pull request changes more than %d stacks. The others are not planned. Split the pull request", maxChanged)})
 	}
-	p.Found, p.found = true, r.now()
+	p.Found, p.Base, p.found = true, p.Now.Base.Branch, r.now()
 	p.recall()
 	if waiting, _ := p.numbers(); waiting == 0 {
 		p.release()

@@ -76,6 +76,8 @@ type pull struct {
 	// Head is the commit that the stacks are of. Found is true once they are known.
 	Head  string
 	Found bool
+	// Base is the branch to merge into that they were found for.
+	Base string `json:",omitempty"`
 	// Shown is the head that the comment shows, Allowed the one of a fork that a member has allowed.
 	Shown, Allowed string
 	// Left is why it is not planned, Held who must act first.
