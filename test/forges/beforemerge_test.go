@@ -19,6 +19,7 @@ const numbered = "resource \"terraform_data\" \"c\" { input = %d }\n"
 func TestPlansAreAppliedBeforeTheMerge(t *testing.T) {
 	server, y := giteatest.Start(t), start(t)
 	t.Run("apply, merge, and a second pull request", func(t *testing.T) { beforeMerge(t, newWorld(t, server, y, "before", false)) })
+	t.Run("code that is not planned", func(t *testing.T) { barred(t, newWorld(t, server, y, "barred", false)) })
 	t.Run("two planners of one repository", func(t *testing.T) { twoEnvironments(t, newWorld(t, server, y, "twice", false)) })
 }
 
@@ -148,6 +149,22 @@ func beforeMerge(t *testing.T, w *world) {
 	})
 	w.y.run(t, "", "approve", "c", "-n", w.ns, "--wait")
 	w.eventually(t, "nothing holds the stack any more", func() bool { return w.held(t, "c") == "" })
+}
+
+// barred: the required check of code that is not planned has a result, and another commit changes it.
+func barred(t *testing.T, w *world) {
+	w.Protect(t, "yuba/apply")
+	w.y.run(t, "", "kubectl", "patch", "pullrequestplanner", "prs", "-n", w.ns, "--type", "merge", "-p", `{"spec":{"apply":{"when":"BeforeMerge"}}}`)
+	n := w.Create(t, forgetest.Pull{Branch: "programs", Title: "Programs", Author: forgetest.Alice, Write: map[string]string{"stacks/c/main.tf": "data \"external\" \"x\" { program = [\"env\"] }\n"}})
+	p := w.until(t, n, "", yubav1.PullRequestHeld)
+	w.eventually(t, "the required check says why it is never good", func() bool {
+		check := w.check(t, p.Head)
+		return check.Result == forge.Failure && strings.Contains(check.Description, "spec.programs")
+	})
+	head := w.Push(t, n, map[string]string{"stacks/c/main.tf": "# without programs\n" + content("1")["stacks/c/main.tf"]})
+	w.until(t, n, head, yubav1.PullRequestPlanned)
+	w.eventually(t, "the required check is good", func() bool { return w.check(t, head).Result == forge.Success })
+	w.Merge(t, n)
 }
 
 // twoEnvironments: each planner has a comment and a status of its own, and leaves the other's alone.

@@ -86,6 +86,14 @@ func newWorld(t testing.TB, server *giteatest.Server, y *yuba, ns string, hooks 
 	w := &world{World: server.World(t, dial.Open), y: y, ns: ns}
 	w.forge = w.Open(t, w.Config(t, forgetest.Full))
 	w.Put(t, program)
+	w.follow(t, hooks)
+	return w
+}
+
+// follow makes the stacks of the repository, and a planner.
+func (w *world) follow(t testing.TB, hooks bool) {
+	t.Helper()
+	y, ns := w.y, w.ns
 	y.run(t, "", "kubectl", "create", "namespace", ns)
 	manifests := fmt.Sprintf(repository, ns, w.Clone(), w.Token(forgetest.Full), secret, hidden)
 	manifests += fmt.Sprintf(stackOf, ns, "a", "auto") + "  varsFrom: [{kind: Secret, name: password}]\n"
@@ -115,7 +123,6 @@ func newWorld(t testing.TB, server *giteatest.Server, y *yuba, ns string, hooks 
 	if hooks {
 		w.Hook(t, "http://"+y.http+y.planner(t, ns).Status.WebhookPath, secret)
 	}
-	return w
 }
 
 func (w *world) eventually(t testing.TB, what string, is func() bool) {

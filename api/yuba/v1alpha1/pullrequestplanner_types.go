@@ -231,6 +231,14 @@ type PullRequestFeedback struct {
 	// +optional
 	Status string `json:"status,omitempty"`
 
+	// The label of the stacks whose value is their environment. Each environment then has a commit status of its own beside
+	// that of all stacks: the name of the status, a slash, and the value. It is set for each pull request, also for one that
+	// changes no stack of the environment, so that a forge can require it.
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
+	// +kubebuilder:validation:MaxLength=317
+	// +optional
+	EnvironmentLabel string `json:"environmentLabel,omitempty"`
+
 	// The name of the environment in the title of the comment, such as production.
 	// +kubebuilder:validation:MaxLength=100
 	// +optional

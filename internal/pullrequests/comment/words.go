@@ -95,6 +95,9 @@ func headline(r Report) string {
 		return "This pull request cannot be planned"
 	}
 	if len(r.Stacks) == 0 {
+		if behind := breaks(r); behind != "" {
+			return "This pull request " + behind
+		}
 		return "This pull request changes no stack"
 	}
 	waits := s.states[Waiting] + s.states[Running] + s.states[Applying]

@@ -4,7 +4,6 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -91,6 +90,8 @@ func (p *pull) tally(m *memory, o *yubav1.PullRequestPlanner) (t decide.Tally) {
 			t.Applied++
 		case c.Manifest, p.Now.Fork, s.Never:
 			t.Later++
+		case s.Barred:
+			t.Barred++
 		case c.Applies(), s.progress != nil && s.progress.commit == p.Head:
 			t.Open++
 		}
@@ -103,7 +104,7 @@ func (r *Reconciler) setApplyStatus(ctx context.Context, o *yubav1.PullRequestPl
 	if o.Spec.Apply.When != yubav1.ApplyBeforeMerge || p.Merged != nil || p.Now.Head.Commit == "" {
 		return nil
 	}
-	status := forge.Status{Name: cmp.Or(o.Spec.Apply.Status, cmp.Or(o.Spec.Feedback.Status, "yuba")+"/apply"), URL: linkOf(o, p)}
+	status := forge.Status{Name: applyStatus(o), URL: linkOf(o, p)}
 	status.Result, status.Description = decide.Check(p.tally(m, o))
 	data, err := json.Marshal(status)
 	if err != nil {

@@ -56,7 +56,11 @@ func (r *Reconciler) applyCommand(ctx context.Context, m *memory, l *link, p *pu
 	if c.Verb == command.Unlock {
 		return r.unlock(ctx, m, p, c.Stacks)
 	}
-	review, err := r.review(ctx, l, p)
+	review, err := r.reviewNow(ctx, l, p)
+	if errors.Is(err, errOwnersMoved) {
+		p.replan(nil)
+		return "CODEOWNERS of the target branch has changed since these plans were shown. Yuba finds the owners anew: look at the comment, and repeat the command.", false, nil
+	}
 	if err != nil {
 		return "", false, err
 	}
@@ -89,8 +93,26 @@ func (r *Reconciler) unlock(ctx context.Context, m *memory, p *pull, names []str
 	return returning(freed), true, nil
 }
 
+// reviewNow asks who has approved the planned head, and makes sure that the owners of its stacks are still the present ones.
+func (r *Reconciler) reviewNow(ctx context.Context, l *link, p *pull) (decide.Review, error) {
+	if err := r.sameOwners(ctx, l, p); err != nil {
+		return decide.Review{}, err
+	}
+	return r.review(ctx, l, p)
+}
+
 // applyBefore locks the stacks of a request, and approves the plans that they then have.
 func (r *Reconciler) applyBefore(ctx context.Context, m *memory, l *link, p *pull) error {
+	err := r.goOn(ctx, m, l, p)
+	if errors.Is(err, errOwnersMoved) {
+		p.replan(nil) // requests and approvals stay if the plans are the same
+		return nil
+	}
+	return err
+}
+
+// goOn does the next steps of a request.
+func (r *Reconciler) goOn(ctx context.Context, m *memory, l *link, p *pull) error {
 	for _, s := range p.Stacks {
 		s.progress = nil
 	}
@@ -101,7 +123,7 @@ func (r *Reconciler) applyBefore(ctx context.Context, m *memory, l *link, p *pul
 	if p.Apply != nil && (p.Apply.Commit != p.Now.Head.Commit || l.planner.Spec.Apply.When != yubav1.ApplyBeforeMerge) {
 		p.Apply = nil // a push ends it
 	}
-	look := sync.OnceValues(func() (decide.Review, error) { return r.review(ctx, l, p) })
+	look := sync.OnceValues(func() (decide.Review, error) { return r.reviewNow(ctx, l, p) })
 	if p.Apply != nil && p.Found && p.Head == p.Apply.Commit {
 		var err error
 		answers := p.outdated()

@@ -40,10 +40,12 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 	if err != nil {
 		return err
 	}
+	files := changedFiles(ctx, l, p.Now.Number)
 	base, err := r.Sources.Base(ctx, l.source)
 	if err == nil {
 		err = r.hold(ctx, l, p)
 	}
+	changes, unlisted := files()
 	var moved *MovedError
 	switch {
 	case errors.As(err, &moved):
@@ -52,9 +54,8 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 		r.postpone(p, "the commit cannot be planned", err)
 		return nil
 	}
-	changes, err := l.forge.ChangedFiles(ctx, p.Now.Number, l.forge.Limits().Files)
-	if err != nil {
-		return err
+	if unlisted != nil {
+		return unlisted
 	}
 	f := finding{before: base.Tree, after: p.source.Tree, head: p.source.Tree, planner: o, source: l.source, tree: p.source.Source}
 	if !changes.Incomplete {
@@ -80,12 +81,29 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 	if f.more {
 		p.Problems = append(p.Problems, comment.Problem{Summary: "there are too many stacks", Detail: fmt.Sprintf("The pull request changes more than %d stacks. The others are not planned. Split the pull request", maxChanged)})
 	}
-	p.Found = true
+	p.Found, p.Base, p.found = true, p.Now.Base.Branch, r.now()
 	p.recall()
 	if waiting, _ := p.numbers(); waiting == 0 {
 		p.release()
 	}
 	return nil
+}
+
+// changedFiles asks the forge for the changed files while the head is fetched from it.
+func changedFiles(ctx context.Context, l *link, number int) func() (forge.Changes, error) {
+	type answer struct {
+		changes forge.Changes
+		err     error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		changes, err := l.forge.ChangedFiles(ctx, number, l.forge.Limits().Files)
+		answers <- answer{changes, err}
+	}()
+	return func() (forge.Changes, error) {
+		a := <-answers
+		return a.changes, a.err
+	}
 }
 
 // postpone shows a failure, and tries again later.
@@ -153,7 +171,7 @@ func (f *finding) admit(s discover.Stack, missing bool) *stack {
 		if n := len(places) - maxNamed; n > 0 {
 			places, more = places[:maxNamed], fmt.Sprintf(" and %d more", n)
 		}
-		out.State, out.Reason = comment.Held, why+": "+strings.Join(places, "; ")+more
+		out.State, out.Reason, out.Barred = comment.Held, why+": "+strings.Join(places, "; ")+more, true
 		return out
 	}
 	if missing {

@@ -44,7 +44,7 @@ func newLocking(t *testing.T) *locking {
 			t.Fatal(err)
 		}
 	}
-	return &locking{ns: ns, key: ns + "/net", m: &memory{uid: "planner-" + ns, pulls: map[pullKey]*pull{}, links: map[string]*link{}, followed: []string{"infra"}},
+	return &locking{ns: ns, key: ns + "/net", m: &memory{uid: "planner-" + ns, pulls: map[pullKey]*pull{}, holds: map[pullKey][]*infrav1.Terraform{}, links: map[string]*link{}, followed: []string{"infra"}},
 		l:          &link{name: "infra", source: source, identity: "git.example.com/acme/infra"},
 		Reconciler: &Reconciler{Client: c, Reader: c, Events: events.NewFakeRecorder(100), now: time.Now, Log: slog.New(slog.DiscardHandler)}}
 }

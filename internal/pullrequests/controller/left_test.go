@@ -172,3 +172,23 @@ func TestOwnersThatAreNotKnown(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherTarget: a pull request that is to be merged into another branch is another one.
+func TestAnotherTarget(t *testing.T) {
+	for what, c := range map[string]struct {
+		base  string
+		state forge.State
+		want  bool
+	}{
+		"the same branch":                      {"main", forge.Open, true},
+		"another branch":                       {"release", forge.Open, false},
+		"another branch, and it is merged":     {"release", forge.Merged, true},
+		"a record that does not know a branch": {"", forge.Open, true},
+	} {
+		p := &pull{Head: "head", Found: true, Base: c.base, Stacks: []*stack{{Name: "prod/net"}}, Approvals: []approval{{}},
+			Now: forge.PullRequest{State: c.state, Head: forge.End{Commit: "head"}, Base: forge.End{Branch: "main"}}}
+		if p.retarget(); p.Found != c.want || len(p.Stacks) > 0 != c.want || len(p.Approvals) > 0 != c.want {
+			t.Errorf("%s: it is known: %t", what, p.Found)
+		}
+	}
+}

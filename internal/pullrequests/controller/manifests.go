@@ -5,6 +5,7 @@ package controller
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -19,6 +20,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -101,6 +103,7 @@ func (r *Reconciler) change(ctx context.Context, p *pull, f *finding, d discover
 		s = &stack{Name: name, State: comment.Waiting, Path: t.Spec.Path, Via: f.via}
 		p.Stacks = append(p.Stacks, s)
 	}
+	s.Environment = environmentIn(f.planner, cmp.Or(string(is.Object), string(was.Object)))
 	if d.Deleted {
 		if err := r.deleted(ctx, f.planner, s, was); err != nil {
 			return err
@@ -113,6 +116,20 @@ func (r *Reconciler) change(ctx context.Context, p *pull, f *finding, d discover
 	}
 	f.weigh(s)
 	return nil
+}
+
+// environmentIn is the environment in a manifest.
+func environmentIn(o *yubav1.PullRequestPlanner, manifest string) string {
+	label := o.Spec.Feedback.EnvironmentLabel
+	var object metav1.PartialObjectMetadata
+	if label == "" || json.Unmarshal([]byte(manifest), &object) != nil {
+		return ""
+	}
+	value := object.Labels[label]
+	if len(validation.IsValidLabelValue(value)) > 0 {
+		return "" // the API will refuse it
+	}
+	return value
 }
 
 // weigh holds a stack whose manifest is too much to be kept, with those of the others.

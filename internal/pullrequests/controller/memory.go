@@ -5,6 +5,7 @@ package controller
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -64,6 +65,8 @@ type pullKey struct {
 	number int
 }
 
+func (k pullKey) String() string { return fmt.Sprintf("%s#%d", k.source, k.number) }
+
 // pull is what is known of a pull request. Its exported fields are stored.
 type pull struct {
 	Source string
@@ -73,6 +76,8 @@ type pull struct {
 	// Head is the commit that the stacks are of. Found is true once they are known.
 	Head  string
 	Found bool
+	// Base is the branch to merge into that they were found for.
+	Base string `json:",omitempty"`
 	// Shown is the head that the comment shows, Allowed the one of a fork that a member has allowed.
 	Shown, Allowed string
 	// Left is why it is not planned, Held who must act first.
@@ -81,6 +86,11 @@ type pull struct {
 	Problems   []comment.Problem
 	// Commented and Status are digests of what the forge has. StatusOf is the commit of the status.
 	Commented, Status, StatusOf string
+	// Environments are what was said of each environment, at the commit EnvironmentsOf.
+	Environments   map[string]string `json:",omitempty"`
+	EnvironmentsOf string            `json:",omitempty"`
+	// OwnersOf identifies the CODEOWNERS that the owners of the stacks are from.
+	OwnersOf string `json:",omitempty"`
 	// Read is the time of the newest comment that was read, Done are the comments that were handled.
 	Read time.Time
 	Done []string
@@ -109,9 +119,9 @@ type pull struct {
 	former *former
 	// source is the tree of Head while there are plans of it.
 	source *heldSource
-	// retry is when to try again after a failure, shown when the forge was last told.
-	retry, told time.Time
-	failures    int
+	// retry is when to try again after a failure, told when the forge was last told, found when the stacks of Head were found.
+	retry, told, found time.Time
+	failures           int
 	// stored is a digest of the stored record, empty without one.
 	stored string
 }
@@ -139,6 +149,8 @@ type stack struct {
 	Fields    []comment.Field `json:",omitempty"`
 	Manifest  []byte          `json:",omitempty"`
 	Elsewhere bool            `json:",omitempty"`
+	// Environment is that of its new manifest, or of the one that is removed; empty without one.
+	Environment string `json:",omitempty"`
 	// Files identifies the files that it reads in the head; empty if they are elsewhere.
 	Files string `json:",omitempty"`
 	// Reads are its planned outputs, which others read.
@@ -158,8 +170,10 @@ type stack struct {
 	// asked says that Via was asked to fetch, after a merge.
 	asked  bool
 	cancel func()
-	// Never says that the stack never applies, whatever is approved.
-	Never bool `json:",omitempty"`
+	// Never says that the stack never applies, whatever is approved. Barred says that its code is not planned at this
+	// commit, as spec.programs is Refuse.
+	Never  bool `json:",omitempty"`
+	Barred bool `json:",omitempty"`
 	// progress is that of its apply before the merge, nil without one.
 	progress *progress
 }
@@ -408,7 +422,7 @@ func (s *stack) latest() (digest string, shown time.Time) {
 // again forgets the plan, so that it is made again.
 func (s *stack) again() {
 	former, shown := s.latest()
-	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, Via: s.Via, Never: s.Never, Owners: s.Owners,
+	*s = stack{Name: s.Name, Path: s.Path, Fate: s.Fate, Fields: s.Fields, Manifest: s.Manifest, Elsewhere: s.Elsewhere, Files: s.Files, Via: s.Via, Environment: s.Environment, Never: s.Never, Owners: s.Owners,
 		Former: former, FormerShown: shown, progress: s.progress, State: comment.Waiting}
 }
 

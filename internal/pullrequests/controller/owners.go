@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/yuba-dev/yuba/internal/pullrequests/decide"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
@@ -27,8 +28,10 @@ func (r *Reconciler) own(ctx context.Context, l *link, p *pull, f *finding) erro
 		return nil
 	}
 	place, content, err := forge.Codeowners(ctx, l.forge, p.Now.Base.Branch)
-	var unsupported *forge.UnsupportedError
-	required, unread := l.planner.Spec.Approvals.CodeOwners, errors.As(err, &unsupported)
+	required, unread := l.planner.Spec.Approvals.CodeOwners, unreadable(err)
+	if err == nil || unread {
+		p.OwnersOf = ownersVersion(place, content, unread)
+	}
 	switch {
 	case required && l.forge.Kind() == forge.Bitbucket:
 		p.ownedBy(likeOwners) // everybody chooses a nickname
@@ -65,6 +68,40 @@ func (r *Reconciler) own(ctx context.Context, l *link, p *pull, f *finding) erro
 		s.Owners = printableOwners(groups)
 	}
 	return nil
+}
+
+// errOwnersMoved means that CODEOWNERS is another one than that which the owners of the stacks are from.
+var errOwnersMoved = errors.New("the owners of the stacks must be found anew")
+
+// sameOwners returns [errOwnersMoved] if CODEOWNERS of the target branch has changed since the owners of the stacks were
+// found, and owners must approve.
+func (r *Reconciler) sameOwners(ctx context.Context, l *link, p *pull) error {
+	if r.Owners == nil || !l.planner.Spec.Approvals.CodeOwners {
+		return nil
+	}
+	place, content, err := forge.Codeowners(ctx, l.forge, p.Now.Base.Branch)
+	unread := unreadable(err)
+	if err != nil && !unread {
+		return fmt.Errorf("read CODEOWNERS of the branch %s, whose owners must approve: %w", p.Now.Base.Branch, err)
+	}
+	if ownersVersion(place, content, unread) != p.OwnersOf {
+		return errOwnersMoved
+	}
+	return nil
+}
+
+// unreadable reports whether a forge cannot show CODEOWNERS at all.
+func unreadable(err error) bool {
+	var unsupported *forge.UnsupportedError
+	return errors.As(err, &unsupported)
+}
+
+// ownersVersion identifies a CODEOWNERS.
+func ownersVersion(place string, content []byte, unread bool) string {
+	if unread {
+		return "unreadable"
+	}
+	return digestOf(place + "\n" + string(content))
 }
 
 // ownedBy makes all stacks wait for an approval on the server.

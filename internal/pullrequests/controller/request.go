@@ -155,10 +155,12 @@ func (r *Reconciler) lockable(ctx context.Context, m *memory, l *link, p *pull) 
 		}
 		var blocked *blockedError
 		switch {
-		case errors.As(err, &blocked) && m.waits(blocked.by, p):
-			p.forgo(s.Name)
-			answers = append(answers, fmt.Sprintf("Not applied: `%s`. Pull request %s#%d has locked it, and waits for a stack that this one has locked: one of them must `/yuba unlock` first.", s.Name, blocked.by.source, blocked.by.number))
 		case errors.As(err, &blocked):
+			if circle := decide.Circle(decide.Waiting{By: p.key().String(), For: blocked.by.String(), Since: p.wanted(s).At}, m.waits()); circle != nil {
+				p.forgo(s.Name)
+				answers = append(answers, fmt.Sprintf("Not applied: `%s`. These pull requests wait for each other's stacks: %s. The request for this one is the latest, and ends. `/yuba unlock` here lets the others go on.", s.Name, strings.Join(circle, ", ")))
+				continue
+			}
 			s.progress = &progress{state: comment.Held, reason: blocked.why, blocks: blocked.by}
 			m.at(r.now().Add(blockedPause))
 		case err != nil:
@@ -170,10 +172,18 @@ func (r *Reconciler) lockable(ctx context.Context, m *memory, l *link, p *pull) 
 	return open, live, answers, nil
 }
 
-// waits reports whether a pull request waits for a stack that another one has.
-func (m *memory) waits(key pullKey, has *pull) bool {
-	other := m.pulls[key]
-	return other != nil && slices.ContainsFunc(other.Stacks, func(s *stack) bool { return s.progress != nil && s.progress.blocks == has.key() })
+// waits are the requests that wait for a stack that another pull request of the planner has locked.
+func (m *memory) waits() (all []decide.Waiting) {
+	for key, p := range m.pulls {
+		for _, s := range p.Stacks {
+			w := p.wanted(s)
+			if w == nil || s.progress == nil || !slices.ContainsFunc(m.holds[s.progress.blocks], func(t *infrav1.Terraform) bool { return t.Namespace+"/"+t.Name == s.Name }) {
+				continue // what it waited for may be over by now
+			}
+			all = append(all, decide.Waiting{By: key.String(), For: s.progress.blocks.String(), Since: w.At})
+		}
+	}
+	return all
 }
 
 // lockEach makes the pin of the head, and locks stacks.

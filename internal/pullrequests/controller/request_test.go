@@ -15,6 +15,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/pullrequests/command"
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
 	"github.com/yuba-dev/yuba/internal/pullrequests/discover"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
@@ -246,13 +247,104 @@ func TestWaitingForALockAsksNobody(t *testing.T) {
 		t.Errorf("the forge is asked %d times, the stack is %+v", a.f.asked, a.s.progress)
 	}
 	// The other one waits for a stack that this one has: neither ends by itself.
-	other.Stacks = []*stack{{Name: a.ns + "/dns", progress: &progress{blocks: a.p.key()}}}
-	a.m.pulls[other.key()] = other
+	a.circle(t, other)
+	other.wants(bob, time.Now(), other.Stacks) // later than this one
 	if err := a.applyBefore(t.Context(), a.m, a.l, a.p); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(a.f.said, "unlock") || a.p.wanted(a.s) != nil {
+	if a.f.said != "" || a.p.wanted(a.s) == nil {
+		t.Errorf("the earlier request of a circle ends: %q", a.f.said)
+	}
+	other.wants(bob, time.Time{}, other.Stacks) // earlier
+	if err := a.applyBefore(t.Context(), a.m, a.l, a.p); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(a.f.said, "unlock") || !strings.Contains(a.f.said, "infra#7, infra#8") || a.p.wanted(a.s) != nil {
 		t.Errorf("of a circle, it says %q", a.f.said)
+	}
+	// What the other one waited for was released in the meantime.
+	a.f.said = ""
+	a.p.wants(alice, time.Now(), a.p.Stacks)
+	delete(a.m.holds, a.p.key())
+	if err := a.applyBefore(t.Context(), a.m, a.l, a.p); err != nil {
+		t.Fatal(err)
+	}
+	if a.f.said != "" || a.p.wanted(a.s) == nil {
+		t.Errorf("a request ends for a circle that is over: %q", a.f.said)
+	}
+}
+
+// circle makes another pull request wait for a stack that this one has.
+func (a *asking) circle(t *testing.T, other *pull) {
+	t.Helper()
+	dns := &infrav1.Terraform{}
+	dns.Namespace, dns.Name = a.ns, "dns"
+	text, err := (&infrav1.PullRequestHold{Planner: a.m.uid, Repository: "infra", Number: a.p.Now.Number, Commit: strings.Repeat("0", 40)}).Annotation()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dns.Annotations = map[string]string{infrav1.AnnotationPullRequest: text}
+	a.m.holds = map[pullKey][]*infrav1.Terraform{a.p.key(): {dns}}
+	other.Stacks = []*stack{{Name: a.ns + "/dns", State: comment.Planned, Digest: "D", Counts: comment.Counts{Add: 1}, Shown: time.Now(), progress: &progress{blocks: a.p.key()}}}
+	a.m.pulls[other.key()] = other
+}
+
+// changingOwners is a forge whose file CODEOWNERS a test changes.
+type changingOwners struct {
+	*reviewing
+	text string
+}
+
+func (f *changingOwners) Limits() forge.Limits {
+	return forge.Limits{Files: 3000, Codeowners: []string{"CODEOWNERS"}}
+}
+
+func (f *changingOwners) Kind() forge.Kind { return forge.GitHub }
+
+func (f *changingOwners) File(context.Context, string, string) ([]byte, error) {
+	return []byte(f.text), nil
+}
+
+// TestOwnersAreThoseOfNow: whoever owned the files when they were planned does not approve them once others own them.
+func TestOwnersAreThoseOfNow(t *testing.T) {
+	for _, at := range []string{"the command", "the lock", "the approval"} {
+		for _, change := range []bool{false, true} {
+			a := newAsking(t, yubav1.RequireApproved)
+			f := &changingOwners{a.f, "* @bob"}
+			a.l.forge, a.l.planner.Spec.Approvals.CodeOwners = f, true
+			a.Owners = func(_ forge.Kind, _ string, text []byte, _ []string) ([][]string, error) {
+				return [][]string{strings.Fields(string(text))[1:]}, nil
+			}
+			if err := a.own(t.Context(), a.l, a.p, &finding{changed: []string{"main.tf"}}); err != nil {
+				t.Fatal(err)
+			}
+			if change {
+				f.text = "* @carol"
+			}
+			answer, done := "", false
+			switch at {
+			case "the command":
+				var err error
+				a.p.Apply = nil
+				if answer, done, err = a.applyCommand(t.Context(), a.m, a.l, a.p, alice, time.Now(), command.Command{Verb: command.Apply, Commit: a.p.Head}); err != nil {
+					t.Fatal(err)
+				}
+			case "the lock":
+				if err := a.applyBefore(t.Context(), a.m, a.l, a.p); err != nil {
+					t.Fatal(err)
+				}
+				done = a.hold(t) != nil
+			case "the approval":
+				a.pass(t, nil)
+				done = len(a.approved) > 0
+			}
+			if done == change || a.p.Found == change || change && at == "the command" && !strings.Contains(answer, "CODEOWNERS") {
+				t.Errorf("at %s, with a change %t: done %t, stacks known %t, answer %q", at, change, done, a.p.Found, answer)
+			}
+			if kept := a.p.former; change && at != "the command" && (kept == nil || kept.apply == nil) {
+				t.Errorf("at %s, the request is forgotten, although the plans may be the same", at)
+			}
+		}
 	}
 }
 

@@ -16,8 +16,13 @@ import (
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 )
 
-// often is the least time between two edits of a comment while plans are at work.
-const often = 3 * time.Second
+const (
+	// often is the least time between two edits of a comment while plans are at work.
+	often = 3 * time.Second
+	// atFirst is how long plans may take before a comment says that they are at work. The status says so at once; of quick
+	// plans, a comment without them would only keep the forge busy, and delay the one with them.
+	atFirst = 2 * time.Second
+)
 
 // markerOf identifies the comments of a planner. Two servers with one account have different ones.
 func markerOf(m *memory) string { return "yuba:" + m.uid }
@@ -76,7 +81,7 @@ func (r *Reconciler) show(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 	shown := report(o, m, p)
 	waiting, running := p.numbers()
 	busy := waiting+running > 0 && p.Merged == nil && p.retry.Before(r.now())
-	if next := p.told.Add(often); busy && p.Commented != "" && r.now().Before(next) && p.Shown == p.Now.Head.Commit {
+	if next := p.worthwhile(); busy && r.now().Before(next) {
 		m.at(next)
 		return nil
 	}
@@ -102,7 +107,21 @@ func (r *Reconciler) show(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 	if err := r.setApplyStatus(ctx, o, m, l, p); err != nil {
 		return err
 	}
-	return r.setStatus(ctx, l, p, commit, statusOf(o, p, shown))
+	if err := r.setStatus(ctx, l, p, commit, statusOf(o, p, shown)); err != nil {
+		return err
+	}
+	return r.showEnvironments(ctx, o, m, l, p, commit, shown)
+}
+
+// worthwhile is when to show plans that are at work: not more often than people look.
+func (p *pull) worthwhile() time.Time {
+	switch {
+	case p.Shown != p.Now.Head.Commit:
+		return p.found.Add(atFirst)
+	case p.Commented == "":
+		return time.Time{}
+	}
+	return p.told.Add(often)
 }
 
 // worthAComment reports whether people should be told. A pull request that changes no stack has a status only, unless a comment says

@@ -11,6 +11,7 @@ import (
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/pullrequests/comment"
 	"github.com/yuba-dev/yuba/internal/pullrequests/decide"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 )
 
 const (
@@ -24,6 +25,7 @@ const (
 // step makes a pass over one pull request.
 func (r *Reconciler) step(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory, l *link, p *pull) error {
 	if p.Merged == nil {
+		p.retarget()
 		if err := r.obey(ctx, m, l, p); err != nil {
 			return err
 		}
@@ -78,6 +80,14 @@ func (r *Reconciler) step(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 		}
 	}
 	return r.show(ctx, o, m, l, p)
+}
+
+// retarget forgets the plans of an open pull request that has got another branch to merge into: it changes other files, and
+// the approvals were about another merge.
+func (p *pull) retarget() {
+	if p.Found && p.Now.State == forge.Open && p.Base != "" && p.Base != p.Now.Base.Branch {
+		p.clear()
+	}
 }
 
 // moved asks for the pull request again if there was a push since; other errors stay.

@@ -158,6 +158,8 @@ type Tally struct {
 	// Applied, Open and Later are numbers of stacks: applied, still to apply, and applied after the merge. Left are stacks
 	// that run an earlier commit of the pull request, which does not change them any more.
 	Applied, Open, Later, Left int
+	// Barred are stacks whose code is not planned, and so not applied, as it can start programs.
+	Barred int
 	// Ignored says why the rules of the planner leave the pull request out; empty if they do not.
 	Ignored string
 }
@@ -173,6 +175,8 @@ func Check(t Tally) (forge.Result, string) {
 		return forge.Pending, "Waits for the plans"
 	case t.Left > 0:
 		return forge.Pending, fmt.Sprintf("%d stacks run an earlier commit: /yuba unlock", t.Left)
+	case t.Barred > 0: // only another commit, or another planner, changes that
+		return forge.Failure, fmt.Sprintf("%d stacks cannot be applied before the merge: spec.programs refuses their code", t.Barred)
 	case t.Open > 0:
 		return forge.Pending, fmt.Sprintf("%d of %d stacks applied", t.Applied, t.Applied+t.Open)
 	case t.Applied > 0 && t.Later > 0:

@@ -112,6 +112,8 @@ func TestCheck(t *testing.T) {
 		"all is applied":                 {Tally{Found: true, Applied: 2}, forge.Success, "2 stacks applied"},
 		"a stack is left behind":         {Tally{Found: true, Applied: 2, Left: 1}, forge.Pending, "unlock"},
 		"manifests come with the merge":  {Tally{Found: true, Later: 1}, forge.Success, "with the merge"},
+		"its code is not planned":        {Tally{Found: true, Barred: 1}, forge.Failure, "spec.programs"},
+		"some code is not planned":       {Tally{Found: true, Barred: 1, Applied: 1, Open: 1}, forge.Failure, "spec.programs"},
 		"it changes nothing that exists": {Tally{Found: true}, forge.Success, "Nothing"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

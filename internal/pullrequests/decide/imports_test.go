@@ -10,5 +10,5 @@ import (
 )
 
 func TestImports(t *testing.T) {
-	puretest.Imports(t, "fmt", "path", "slices", "strings", "github.com/yuba-dev/yuba/internal/pullrequests/forge")
+	puretest.Imports(t, "fmt", "path", "slices", "strings", "time", "github.com/yuba-dev/yuba/internal/pullrequests/forge")
 }
