@@ -104,6 +104,10 @@ func withSerial(data []byte, serial uint64) ([]byte, error) {
 	return out, nil
 }
 
+// WithSerial returns the state with another serial and otherwise identical bytes. It fails for an
+// encrypted state.
+func WithSerial(data []byte, serial uint64) ([]byte, error) { return withSerial(data, serial) }
+
 // findField returns the position of a field's value in the outermost object.
 func findField(data []byte, name string) (start, end int64, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
