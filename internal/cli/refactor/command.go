@@ -25,9 +25,11 @@ type options struct {
 	// tfmigrate's files.
 	dirs, names map[string]string
 	revision    string
-	parallel    int
-	yes         bool
-	out         *ui.Output
+	// expect is a file with expect blocks, for an undo.
+	expect   string
+	parallel int
+	yes      bool
+	out      *ui.Output
 }
 
 // NewCommand is "yuba refactor".
@@ -47,12 +49,13 @@ FILE has blocks such as:
       to_stack = "db"
       to       = module.database
     }
-    remove           { stack = "monolith", from = aws_vpc.old }      (one attribute in each line)
-    replace_provider { stack = "db", from = "registry.opentofu.org/a/x", to = "registry.opentofu.org/b/x" }
-    import           { stack = "db", to = aws_vpc.main, id = "vpc-1" }
-    expect           { stack = "db", update = [aws_kms_key.db], outputs = ["arn"] }
+    expect {
+      stack   = "db"
+      update  = [aws_kms_key.db]
+      outputs = ["arn"]
+    }
 
-Without "to", an address stays the same, and "from" may be a list. tfmigrate's blocks migration "state" and "multi_state" are read,
+The others are remove (stack, from), replace_provider (stack, from, to) and import (stack, to, id). Without "to", an address stays the same, and "from" may be a list. tfmigrate's blocks migration "state" and "multi_state" are read,
 too; their directories are those of stacks (spec.path), or of --stack DIR=NAME.
 
 The command plans every stack of the file on its new state, and with the program that it has now, with --dir one of a local
@@ -130,6 +133,7 @@ stacks on the states that they get, and demands no changes. The undo is a refact
 	}
 	addPreviewFlags(cmd, a, &o)
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().StringVar(&o.expect, "expect", "", "a file with expect blocks: what the plans change on the way back, such as outputs that disappear")
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 		p, err := o.previewUndo(cmd.Context(), s, args[0])
 		if err != nil {

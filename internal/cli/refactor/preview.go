@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -83,7 +84,17 @@ func (o *options) previewUndo(ctx context.Context, s *session.Session, id string
 			return nil, s.StackError("plan", keyIn(s, name), err)
 		}
 	}
-	return p, o.plan(ctx, s, &migration.Migration{}, p.Refactoring.Stacks(), p)
+	expected := new(migration.Migration)
+	if o.expect != "" {
+		text, err := s.ReadFile(o.expect, migration.MaxSize)
+		if err != nil {
+			return nil, fmt.Errorf("read what the plans may change: %w", err)
+		}
+		if expected, err = migration.ParseExpected(o.expect, text); err != nil {
+			return nil, ui.WithCode(ui.ExitUsage, err)
+		}
+	}
+	return p, o.plan(ctx, s, expected, p.Refactoring.Stacks(), p)
 }
 
 // resolve finds the stacks that a file names.
@@ -104,7 +115,7 @@ func (o *options) resolve(ctx context.Context, s *session.Session, file *migrati
 			}
 		}
 		t, err := s.Get(ctx, keyIn(s, name))
-		if session.NoStack(err) {
+		if apierrors.IsNotFound(err) {
 			return "", ui.Exitf(ui.ExitNotFound, "the stack %s/%s of the file does not exist. Create it first, suspended, so that it creates nothing before the states are moved", s.Namespace, name)
 		}
 		if err != nil {

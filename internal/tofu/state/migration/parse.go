@@ -27,6 +27,24 @@ type parser struct {
 
 // Parse reads a file. Its name is for messages.
 func Parse(name string, text []byte) (*Migration, error) {
+	m, err := parse(name, text)
+	if err == nil && len(m.Steps)+len(m.Imports) == 0 {
+		return nil, fmt.Errorf("read %s: it changes nothing. Write a block such as:\n"+
+			"    move {\n      stack    = \"monolith\"\n      from     = module.db\n      to_stack = \"db\"\n    }", name)
+	}
+	return m, err
+}
+
+// ParseExpected reads a file that has only expect blocks.
+func ParseExpected(name string, text []byte) (*Migration, error) {
+	m, err := parse(name, text)
+	if err == nil && len(m.Steps)+len(m.Imports) > 0 {
+		return nil, fmt.Errorf("read %s: only expect blocks are allowed in it", name)
+	}
+	return m, err
+}
+
+func parse(name string, text []byte) (*Migration, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("read %s: it has more than %d bytes", name, MaxSize)
 	}
@@ -49,10 +67,6 @@ func Parse(name string, text []byte) (*Migration, error) {
 		if len(p.out.Steps) > maxSteps {
 			return nil, fmt.Errorf("read %s: it has more than %d steps. Split it into several files", name, maxSteps)
 		}
-	}
-	if len(p.out.Steps)+len(p.out.Imports) == 0 {
-		return nil, fmt.Errorf("read %s: it changes nothing. Write a block such as:\n"+
-			"    move {\n      stack    = \"monolith\"\n      from     = module.db\n      to_stack = \"db\"\n    }", name)
 	}
 	return p.out, nil
 }
