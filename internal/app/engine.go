@@ -53,6 +53,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/review"
 	"github.com/yuba-dev/yuba/internal/telemetry"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/state/blame"
 	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
 )
 
@@ -471,7 +472,10 @@ func (e *engine) contentHandler(direct client.Client) *content.Handler {
 		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info,
 		Parcels:  &parcel.Store{Blobs: e.blobs, States: e.states, MaxArtifact: e.opts.limits().ArchiveBytes, Version: e.opts.Version},
 		Imported: e.executor.Forget, SigningKey: e.blobs.SigningKey, Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler(),
-		Registry: e.registry.server.Manager(), KeptTools: e.keptTools, Usage: e.usage, Tries: e.tries, Refactorings: e.refactorings}
+		Registry: e.registry.server.Manager(), KeptTools: e.keptTools, Usage: e.usage, Tries: e.tries, Refactorings: e.refactorings,
+		Blame: func(ctx context.Context, key state.Key, target blame.Target, all bool) (*blame.Answer, error) {
+			return blame.Of(ctx, e.states, key, target, all)
+		}}
 	if e.policyDesk != nil {
 		h.Policies = e.policyDesk
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/state/blame"
 	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
 )
 
@@ -95,6 +96,8 @@ type Handler struct {
 	Tries Tries
 	// Refactorings changes several states as one operation; nil if this server does not.
 	Refactorings Refactorings
+	// Blame finds the versions of a state that changed a value; nil if this server does not.
+	Blame func(ctx context.Context, key state.Key, target blame.Target, all bool) (*blame.Answer, error)
 	// Policies judges plans; nil if the API does not serve policies.
 	Policies Policies
 	// Metrics serves the metrics for Prometheus.

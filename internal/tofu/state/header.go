@@ -20,10 +20,10 @@ const formatVersion = 4
 // Mark identifies the state that a writer started from, or wrote. The zero Mark means that there
 // was none.
 type Mark struct {
-	Serial  uint64
-	Lineage string
+	Serial  uint64 `json:"serial"`
+	Lineage string `json:"lineage"`
 	// Digest is "sha256:" and the hex digest of the state's bytes.
-	Digest string
+	Digest string `json:"digest"`
 }
 
 func (m Mark) String() string {
