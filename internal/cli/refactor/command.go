@@ -81,7 +81,7 @@ Change the programs while the stacks are suspended: "yuba suspend", push the pro
 		s.News("\nEvery plan is as the file says. Nothing was changed. Apply it:\n    yuba refactor apply %s -n %s", args[0], s.Namespace)
 		return nil
 	})
-	cmd.AddCommand(newApplyCommand(a), newUndoCommand(a), newListCommand(a), newShowCommand(a))
+	cmd.AddCommand(newApplyCommand(a), newUndoCommand(a), newListCommand(a), newShowCommand(a), newSuggestCommand(a))
 	return cmd
 }
 
