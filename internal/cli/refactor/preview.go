@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -115,7 +114,7 @@ func (o *options) resolve(ctx context.Context, s *session.Session, file *migrati
 			}
 		}
 		t, err := s.Get(ctx, keyIn(s, name))
-		if apierrors.IsNotFound(err) {
+		if ui.IsNotFound(err) {
 			return "", ui.Exitf(ui.ExitNotFound, "the stack %s/%s of the file does not exist. Create it first, suspended, so that it creates nothing before the states are moved", s.Namespace, name)
 		}
 		if err != nil {
