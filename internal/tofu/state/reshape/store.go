@@ -99,8 +99,12 @@ func (s store) list(ctx context.Context, namespace string) (records []*Record, e
 
 func (s store) putState(ctx context.Context, r *Record, when, stack string, data []byte) error {
 	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	_, err := w.Write(data)
+	// Proposals are written for a preview that a person waits for, and most are never applied.
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
 	if err = errors.Join(err, w.Close()); err != nil {
 		return err
 	}
