@@ -124,7 +124,9 @@ site: ## Write the documentation as a site of static files, with search, into di
 ##@ Check
 
 # The conformance suite and tests that need other servers have their own targets. The provider of these tests is a separate
-# module, as providers are.
+# module, as providers are. test/e2e waits more than it computes and takes longest, so it begins first, beside the others.
+TESTED_ELSEWHERE = -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/internal/platform/vaultinit$$' -e '/test/forges$$' -e '/test/platform/local$$' -e '/test/web$$' -e '/test/e2e$$'
+
 .PHONY: test
 test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
@@ -133,7 +135,7 @@ test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAG
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) -count=1 ./...)
-	$(TEST) -timeout 40m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$($(GO) list ./... | grep -v -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/internal/platform/vaultinit$$' -e '/test/forges$$' -e '/test/platform/local$$' -e '/test/web$$'),$(PACKAGES))
+	$(TEST) -timeout 60m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),./test/e2e $$($(GO) list ./... | grep -v $(TESTED_ELSEWHERE)),$(PACKAGES))
 
 # The race detector needs a C compiler. Packages that link Kubernetes take hours with it, so CI only runs the others. It makes
 # code about ten times slower, so tests of time limits and sizes only run in "make test", and so does the one that makes passes

@@ -104,15 +104,30 @@ func TestForgedValuesAreReplaced(t *testing.T) {
 	}
 }
 
-// TestAQuotaWithoutRoomForItself: what the API refuses is said, and ends when the quota changes.
+// TestAQuotaWithoutRoomForItself: what the API refuses is said, and ends when the quota changes. Admission knows a quota
+// only a moment after it was written, so the quota counts before anything is refused.
 func TestAQuotaWithoutRoomForItself(t *testing.T) {
 	e := newEstate(t, "Tight")
-	message := e.tenant(e.root(), "foo", appv1.PhaseFailed, map[string]any{"resourceQuotas": map[string]any{"count/rolebindings.rbac.authorization.k8s.io": int64(1)}})
+	foo := e.space("foo")
+	const bindings = "count/rolebindings.rbac.authorization.k8s.io"
+	e.tenant(e.root(), "foo", appv1.PhaseReady, nil)
+	e.ask(e.root(), "foo", `{"spec":{"resourceQuotas":{"`+bindings+`":1}}}`)
+	e.until("the quota counts", func() (bool, string) {
+		quota := &corev1.ResourceQuota{}
+		err := e.Get(context.Background(), client.ObjectKey{Namespace: foo, Name: "tenant-quota"}, quota)
+		_, counted := quota.Status.Used[bindings]
+		return err == nil && counted, fmt.Sprint(err, quota.Status)
+	})
+	view := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: foo, Name: foo + "-view"}}
+	if err := e.Delete(context.Background(), view); err != nil {
+		t.Fatal(err)
+	}
+	_, message := e.at(e.root()).await(e.kind, "foo", appv1.PhaseFailed)
 	if !strings.Contains(message, "The API refuses what belongs to the tenant") || !strings.Contains(message, "exceeded quota") {
 		t.Errorf("the message is %q", message)
 	}
 	e.ask(e.root(), "foo", `{"spec":{"resourceQuotas":null}}`)
-	e.await(e.kind, "foo", appv1.PhaseReady)
+	e.at(e.root()).await(e.kind, "foo", appv1.PhaseReady)
 }
 
 // TestTenantsAfterARestart: a restart writes nothing, and mends what was changed meanwhile.
