@@ -53,6 +53,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/stacks/review"
 	"github.com/yuba-dev/yuba/internal/telemetry"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/state/blame"
+	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
 )
 
 // Common are the options of both homes.
@@ -216,6 +218,8 @@ type engine struct {
 	tries *tries
 	// pullRequests plans pull requests; nil if the API does not serve the kind.
 	pullRequests *pullrequests.Reconciler
+	// refactorings changes several states as one operation.
+	refactorings *reshape.Desk
 	// policyDesk answers questions about policies; nil if the API does not serve them.
 	policyDesk *policyDesk
 	// policies judges plans; nil if the API does not serve the kinds. auditLog keeps what they decided.
@@ -323,7 +327,8 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 	r := e.stackReconciler(direct)
 	e.usage = newUsageKeeper(e)
 	r.Notices, e.tries = e.usage.notices, newTries(e, r, direct)
-	for _, work := range []manager.RunnableFunc{e.usage.run, e.tries.desk.Run} {
+	e.addRefactorings()
+	for _, work := range []manager.RunnableFunc{e.usage.run, e.tries.desk.Run, e.refactorings.Run} {
 		if err := e.manager.Add(work); err != nil {
 			return err
 		}
@@ -442,7 +447,7 @@ func (e *engine) makeExecutor(r *stacks.Reconciler, direct client.Client) error 
 		e.narrator.run(rec)
 		e.keeper.observe(rec)
 	}
-	opts.Notices = e.usage.noticesOf
+	opts.Notices, opts.Proposed = e.usage.noticesOf, e.proposedState
 	opts.Permit, opts.Review, opts.Changing = permission(r.Permit), permission(r.Review), r.Changing
 	opts.Inspect = func(ctx context.Context, rec run.Record, installed *run.Installed) (executor.Permission, error) {
 		ok, refused, err := r.Inspect(ctx, rec, installed)
@@ -467,7 +472,10 @@ func (e *engine) contentHandler(direct client.Client) *content.Handler {
 		MaxArchive: e.opts.limits().ArchiveBytes, Holder: holder(), Version: e.opts.Version, Log: e.opts.Log, Server: e.info,
 		Parcels:  &parcel.Store{Blobs: e.blobs, States: e.states, MaxArtifact: e.opts.limits().ArchiveBytes, Version: e.opts.Version},
 		Imported: e.executor.Forget, SigningKey: e.blobs.SigningKey, Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler(),
-		Registry: e.registry.server.Manager(), KeptTools: e.keptTools, Usage: e.usage, Tries: e.tries}
+		Registry: e.registry.server.Manager(), KeptTools: e.keptTools, Usage: e.usage, Tries: e.tries, Refactorings: e.refactorings,
+		Blame: func(ctx context.Context, key state.Key, target blame.Target, all bool) (*blame.Answer, error) {
+			return blame.Of(ctx, e.states, key, target, all)
+		}}
 	if e.policyDesk != nil {
 		h.Policies = e.policyDesk
 	}

@@ -101,7 +101,13 @@ func (t *tries) Start(ctx context.Context, obj *infrav1.Terraform, module, versi
 
 // Preview starts a speculative plan with another source, or planned outputs of other stacks.
 func (t *tries) Preview(ctx context.Context, obj *infrav1.Terraform, p content.PreviewRequest, archive io.Reader, by string) (content.Try, error) {
-	req := speculative.Request{By: by, Trigger: "preview", Detailed: p.Detailed}
+	req := speculative.Request{By: by, Trigger: "preview", Detailed: p.Detailed, Proposed: p.Refactoring}
+	if p.Refactoring != "" {
+		req.Trigger = "preview of " + p.Refactoring
+		if _, err := t.engine.refactorings.State(ctx, obj.Namespace, p.Refactoring, obj.Name); err != nil {
+			return content.Try{}, err
+		}
+	}
 	for _, from := range p.From {
 		var producer infrav1.Terraform
 		if err := t.direct.Get(ctx, types.NamespacedName{Namespace: from.Namespace, Name: from.Name}, &producer); err != nil {

@@ -62,6 +62,8 @@ var inNamespaces = []right{
 	// Work by hand. A shell is not confined.
 	{"content.yuba.dev/terraforms/change", "", "create", ""},
 	{"content.yuba.dev/terraforms/rollback", "", "create", ""},
+	{"content.yuba.dev/refactorings", "", "get list create", ""},
+	{"content.yuba.dev/refactorings/apply", "", "get list create", ""},
 	{"content.yuba.dev/terraforms/unlock", "", "create", ""},
 	{"content.yuba.dev/terraforms/cancel", "", "create", ""},
 	{"content.yuba.dev/terraforms/approve", "", "create", ""},

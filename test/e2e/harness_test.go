@@ -213,7 +213,13 @@ func (y *yuba) run(t *testing.T, args ...string) (out, news string, code int) {
 // runWith is run with this standard input.
 func (y *yuba) runWith(t *testing.T, in string, args ...string) (out, news string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	return y.runFor(t, patience, in, args...)
+}
+
+// runFor is runWith with a timeout of its own.
+func (y *yuba) runFor(t *testing.T, timeout time.Duration, in string, args ...string) (out, news string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(programs, "yuba"), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+y.kubeconfig())

@@ -102,7 +102,13 @@ func approve(t *testing.T, y *yuba, obj *infrav1.Terraform) {
 // await watches a stack until it is as the sentence says, and returns it.
 func (y *yuba) await(t *testing.T, obj *infrav1.Terraform, sentence string, is func(*infrav1.Terraform) bool) *infrav1.Terraform {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	return y.awaitFor(t, obj, patience, sentence, is)
+}
+
+// awaitFor is await with a timeout of its own.
+func (y *yuba) awaitFor(t *testing.T, obj *infrav1.Terraform, timeout time.Duration, sentence string, is func(*infrav1.Terraform) bool) *infrav1.Terraform {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	last := &infrav1.Terraform{}
 	for ctx.Err() == nil {

@@ -17,6 +17,7 @@ var Resources = []metav1.APIResource{
 	{Name: "modules", SingularName: "module", Kind: "Module", Verbs: metav1.Verbs{"get", "list", "update", "patch"}},
 	{Name: "providers", SingularName: "provider", Kind: "Provider", Verbs: metav1.Verbs{"get", "list", "update"}},
 	{Name: "signingkeys", SingularName: "signingkey", Kind: "SigningKey", Verbs: metav1.Verbs{"get", "update", "delete"}},
+	{Name: "refactorings", SingularName: "refactoring", Kind: "Refactoring", Namespaced: true, Verbs: metav1.Verbs{"get", "list", "create"}},
 	{Name: "weblinks", SingularName: "weblink", Kind: "WebLink", Verbs: metav1.Verbs{"create"}},
 	{Name: "mirror", SingularName: "mirror", Kind: "Mirror", Verbs: metav1.Verbs{"get", "list", "update", "delete"}},
 }

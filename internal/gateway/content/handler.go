@@ -29,6 +29,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/state/blame"
+	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
 )
 
 // Runs is the source of data about runs.
@@ -92,6 +94,10 @@ type Handler struct {
 	// plans; may be nil.
 	Usage Usage
 	Tries Tries
+	// Refactorings changes several states as one operation; nil if this server does not.
+	Refactorings Refactorings
+	// Blame finds the versions of a state that changed a value; nil if this server does not.
+	Blame func(ctx context.Context, key state.Key, target blame.Target, all bool) (*blame.Answer, error)
 	// Policies judges plans; nil if the API does not serve policies.
 	Policies Policies
 	// Metrics serves the metrics for Prometheus.
@@ -165,6 +171,10 @@ func (h *Handler) ServeMux() *http.ServeMux {
 		"POST " + stack + "/preview":                      h.stack(h.startPreview),
 		"GET " + stack + "/preview":                       h.stack(h.preview),
 		"DELETE " + stack + "/preview":                    h.stack(h.cancelTry),
+		"GET " + namespace + "/refactorings":              h.refactorings,
+		"POST " + namespace + "/refactorings":             h.proposeRefactoring,
+		"GET " + namespace + "/refactorings/{id}":         h.refactoring,
+		"POST " + namespace + "/refactorings/{id}/apply":  h.applyRefactoring,
 		"GET " + instance + "/plan":                       h.instance(h.plan),
 		"GET " + instance + "/why":                        h.instance(h.why),
 		"POST " + instance + "/approve":                   h.approveInstance,
@@ -229,6 +239,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		oversize *blob.TooLargeError
 		push     *state.PushError
 		byHand   *run.RefusedError
+		reshaped *reshape.RefusedError
 		refusal  *refusal
 	)
 	answer := apierrors.NewInternalError(errors.New("see the server's log")).ErrStatus
@@ -239,11 +250,11 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		answer = status.Status()
 	case errors.As(err, &refusal):
 		answer = statusOf(refusal.code, refusal.reason, err)
-	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrNoProvider), errors.Is(err, state.ErrNoVersion):
+	case errors.Is(err, run.ErrNotFound), errors.Is(err, run.ErrNoProvider), errors.Is(err, state.ErrNoVersion), errors.Is(err, reshape.ErrNotFound):
 		answer = statusOf(http.StatusNotFound, metav1.StatusReasonNotFound, err)
 	case errors.As(err, &byHand) && byHand.Forbidden, errors.As(err, &owned):
 		answer = statusOf(http.StatusForbidden, metav1.StatusReasonForbidden, err)
-	case errors.As(err, &locked), errors.As(err, &vanished), errors.As(err, &corrupt), errors.As(err, &push), errors.As(err, &byHand):
+	case errors.As(err, &locked), errors.As(err, &vanished), errors.As(err, &corrupt), errors.As(err, &push), errors.As(err, &byHand), errors.As(err, &reshaped):
 		answer = statusOf(http.StatusConflict, metav1.StatusReasonConflict, err)
 	case errors.As(err, &tooLarge), errors.As(err, &oversize):
 		answer = statusOf(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, err)

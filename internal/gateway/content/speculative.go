@@ -28,6 +28,8 @@ type PreviewRequest struct {
 	// From are the speculative plans whose planned outputs are in place of the published ones. The
 	// same user has started them.
 	From []PlanOf
+	// Refactoring is a proposed refactoring whose state is in place of the current one.
+	Refactoring string
 	// Detailed asks for the log, the readable plan and what policies say about it.
 	Detailed bool
 }
@@ -86,7 +88,7 @@ func (h *Handler) startPreview(w http.ResponseWriter, r *http.Request, obj *infr
 		return errNoTries
 	}
 	query := r.URL.Query()
-	request := PreviewRequest{Revision: query.Get("revision"), Detailed: query.Get("detailed") == yes(true)}
+	request := PreviewRequest{Revision: query.Get("revision"), Refactoring: query.Get("refactoring"), Detailed: query.Get("detailed") == yes(true)}
 	if len(query["from"]) > maxFrom {
 		return badRequest(fmt.Sprintf("a speculative plan can have the planned outputs of %d stacks", maxFrom))
 	}
@@ -180,7 +182,7 @@ func (c *Client) CancelTry(ctx context.Context, namespace, name, id string) erro
 // StartPreview starts a speculative plan with another source or planned outputs. archive is a packed
 // directory; nil for none.
 func (c *Client) StartPreview(ctx context.Context, namespace, name string, p PreviewRequest, archive io.ReadSeeker) (Try, error) {
-	query := parameters("revision", p.Revision, "detailed", yes(p.Detailed))
+	query := parameters("revision", p.Revision, "refactoring", p.Refactoring, "detailed", yes(p.Detailed))
 	for _, from := range p.From {
 		query.Add("from", from.String())
 	}

@@ -22,7 +22,11 @@ import (
 const maxVersions = 500
 
 func (h *Handler) state(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
-	data, err := h.readState(r.Context(), obj, r.URL.Query().Get("version"))
+	query := r.URL.Query()
+	if text := query.Get("blame"); text != "" {
+		return h.blame(w, r, obj, text)
+	}
+	data, err := h.readState(r.Context(), obj, query.Get("version"))
 	if err != nil {
 		return err
 	}

@@ -69,6 +69,8 @@ type Options struct {
 	// Inspect may refuse the installed configuration of a run with Spec.ReviewInit; an error means "try
 	// again". May block.
 	Inspect func(ctx context.Context, rec run.Record, installed *run.Installed) (Permission, error)
+	// Proposed returns the state that a speculative plan gets in place of the current one.
+	Proposed func(ctx context.Context, rec run.Record) (*state.Snapshot, error)
 	// Notices returns warnings about the versions of modules and providers that a run resolved.
 	Notices func(run.Uses) []string
 	// Changing gets runs that plan and apply with one process when they begin to change something.

@@ -5,6 +5,7 @@ package executor
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/yuba-dev/yuba/internal/runs/executor/records"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -43,7 +44,7 @@ func (s *stateIntake) read(ctx context.Context, en *entry) (*state.Snapshot, err
 		return nil, errOver
 	}
 	rec := en.record()
-	snapshot, err := s.states.Read(ctx, records.StateKey(rec), expectations(rec)...)
+	snapshot, err := s.current(ctx, rec)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +54,17 @@ func (s *stateIntake) read(ctx context.Context, en *entry) (*state.Snapshot, err
 		en.change(func(rec *run.Record) { rec.StateMark = &m })
 	}
 	return snapshot, nil
+}
+
+// current is the state of the run's stack, or the proposed one of a speculative plan.
+func (s *stateIntake) current(ctx context.Context, rec run.Record) (*state.Snapshot, error) {
+	if rec.State.Proposed == "" {
+		return s.states.Read(ctx, records.StateKey(rec), expectations(rec)...)
+	}
+	if s.hand.opts.Proposed == nil || !rec.Spec.Speculative() {
+		return nil, fmt.Errorf("read the proposed state of run %s of %s: only speculative plans have one. This is a bug in Yuba", rec.Spec.ID, rec.Spec.Stack)
+	}
+	return s.hand.opts.Proposed(ctx, rec)
 }
 
 // write stores a shipped state and acknowledges repeated ones. A different state with a used

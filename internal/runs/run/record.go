@@ -164,6 +164,9 @@ type StateRef struct {
 	Existing bool `json:"existing,omitempty"`
 	// Scope is the stack's tenant.
 	Scope scope.Scope `json:"tenant,omitempty"`
+	// Proposed is a refactoring whose state the run gets in place of the current one; for speculative
+	// plans only.
+	Proposed string `json:"proposed,omitempty"`
 }
 
 // StateMark identifies one state. The zero mark means that none has ever existed.

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package speculative makes plans that are never applied: of a stack as it is configured now, with
-// another source, with another version of a module, or with planned outputs of other stacks in place
-// of the published ones.
+// another source, with another version of a module, on the state that a refactoring proposes, or with
+// planned outputs of other stacks in place of the published ones.
 //
 // Nouns:
 //

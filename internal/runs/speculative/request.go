@@ -34,6 +34,8 @@ type Request struct {
 	// Replace is another version of a module, Resolved are the versions of the others; nil for none.
 	Replace  *run.Replacement
 	Resolved map[string]string
+	// Proposed is a refactoring whose state is in place of the stack's; empty for the current one.
+	Proposed string
 	// Detailed asks for what people see of a plan, too: its log, the readable plan, and what policies
 	// say about it.
 	Detailed bool

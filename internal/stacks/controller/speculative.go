@@ -48,6 +48,7 @@ func (r *Reconciler) DraftSpeculative(ctx context.Context, stack run.Stack, req 
 	}
 	rec := &run.Record{Created: p.now.UTC(), Token: run.NewToken(), Generation: obj.Generation, By: req.By, Urgency: run.UrgencyReview,
 		Trigger: req.Trigger, State: stateRefOf(&obj)}
+	rec.State.Proposed = req.Proposed
 	if rec.Spec, err = r.speculativeSpec(ctx, p, req); err != nil {
 		return nil, err
 	}

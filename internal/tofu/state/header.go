@@ -20,10 +20,10 @@ const formatVersion = 4
 // Mark identifies the state that a writer started from, or wrote. The zero Mark means that there
 // was none.
 type Mark struct {
-	Serial  uint64
-	Lineage string
+	Serial  uint64 `json:"serial"`
+	Lineage string `json:"lineage"`
 	// Digest is "sha256:" and the hex digest of the state's bytes.
-	Digest string
+	Digest string `json:"digest"`
 }
 
 func (m Mark) String() string {
@@ -103,6 +103,10 @@ func withSerial(data []byte, serial uint64) ([]byte, error) {
 	}
 	return out, nil
 }
+
+// WithSerial returns the state with another serial and otherwise identical bytes. It fails for an
+// encrypted state.
+func WithSerial(data []byte, serial uint64) ([]byte, error) { return withSerial(data, serial) }
 
 // findField returns the position of a field's value in the outermost object.
 func findField(data []byte, name string) (start, end int64, err error) {

@@ -153,3 +153,15 @@ func text(s string) json.RawMessage {
 	raw, _ := json.Marshal(s) //nolint:errchkjson // see above
 	return raw
 }
+
+// Count returns the number of instances in a state; zero for one that is not of format version 4.
+func Count(data []byte) (n int) {
+	d, err := parse("", data)
+	if err != nil {
+		return 0
+	}
+	for _, r := range d.resources {
+		n += len(r.instances)
+	}
+	return n
+}

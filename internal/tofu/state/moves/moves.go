@@ -29,19 +29,23 @@ const (
 
 // Step is one change.
 type Step struct {
-	Verb Verb
+	Verb Verb `json:"verb"`
 	// State and ToState are names of states; an empty ToState is State.
-	State, ToState string
-	From, To       string
+	State   string `json:"state"`
+	ToState string `json:"toState,omitempty"`
+	From    string `json:"from"`
+	To      string `json:"to,omitempty"`
 	// Place is where the step is written, for messages: "refactor.hcl:3".
-	Place string
+	Place string `json:"place,omitempty"`
 }
 
 // Moved is what became of an instance.
 type Moved struct {
-	State, Address string
+	State   string `json:"state"`
+	Address string `json:"address"`
 	// ToState and To are empty for one that was removed.
-	ToState, To string
+	ToState string `json:"toState,omitempty"`
+	To      string `json:"to,omitempty"`
 }
 
 // Result is what the states become.

@@ -1,0 +1,50 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
+)
+
+// addRefactorings serves changes of several states as one operation.
+func (e *engine) addRefactorings() {
+	e.refactorings = &reshape.Desk{States: e.states, Blobs: e.blobs, Version: e.opts.Version, Changed: e.refactored, Log: e.opts.Log}
+	e.collects = append(e.collects, e.refactorings.Collect)
+}
+
+// proposedState is the state that a speculative plan gets of a refactoring.
+func (e *engine) proposedState(ctx context.Context, rec run.Record) (*state.Snapshot, error) {
+	data, err := e.refactorings.State(ctx, rec.State.Namespace, rec.State.Proposed, rec.State.Stack)
+	if err != nil {
+		return nil, err
+	}
+	return state.NewSnapshot(data)
+}
+
+// refactored records the end of a refactoring at its stacks, and reconciles them: their states are others.
+func (e *engine) refactored(r reshape.Record) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, m := range r.Members {
+		var obj infrav1.Terraform
+		if err := e.manager.GetClient().Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: m.Stack}, &obj); err != nil {
+			continue // it was deleted
+		}
+		kind, text := corev1.EventTypeNormal, "%s; the state has %d resource instances now, and had %d"
+		if r.Phase == reshape.Failed {
+			kind, text = corev1.EventTypeWarning, "%s; it failed, and the state was restored (%d instances planned, %d before)"
+		}
+		e.events.Eventf(&obj, nil, kind, infrav1.ReasonDoneByHand, "Refactor", text, r.Reason(), m.Has, m.Had)
+		e.announce(run.StackOf(&obj))
+	}
+}

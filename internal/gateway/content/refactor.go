@@ -1,0 +1,245 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
+	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
+)
+
+// Refactorings change the states of several stacks of a namespace as one operation.
+type Refactorings interface {
+	Propose(ctx context.Context, namespace, by string, stacks []reshape.Stack, steps []moves.Step) (*reshape.Record, error)
+	ProposeUndo(ctx context.Context, namespace, id, by string, stacks []reshape.Stack) (*reshape.Record, error)
+	Apply(ctx context.Context, namespace, id, by string) (*reshape.Record, error)
+	Get(ctx context.Context, namespace, id string) (*reshape.Record, error)
+	List(ctx context.Context, namespace string) ([]*reshape.Record, error)
+}
+
+// Refactoring asks for a proposal: the steps, or the id of the refactoring to undo.
+type Refactoring struct {
+	Steps []moves.Step `json:"steps,omitempty"`
+	Undo  string       `json:"undo,omitempty"`
+}
+
+// RefactoringList is the response of …/refactorings, newest first.
+type RefactoringList struct {
+	Items []*reshape.Record `json:"items"`
+}
+
+const (
+	// maxRefactoring limits a request, maxMembers the stacks that it names.
+	maxRefactoring = 32 << 20
+	maxMembers     = 200
+)
+
+var errNoRefactorings = notFound("this server does not refactor states")
+
+func (h *Handler) refactorings(w http.ResponseWriter, r *http.Request) error {
+	if h.Refactorings == nil {
+		return errNoRefactorings
+	}
+	list, err := h.Refactorings.List(r.Context(), r.PathValue("namespace"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, RefactoringList{Items: list})
+}
+
+func (h *Handler) refactoring(w http.ResponseWriter, r *http.Request) error {
+	if h.Refactorings == nil {
+		return errNoRefactorings
+	}
+	record, err := h.Refactorings.Get(r.Context(), r.PathValue("namespace"), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, record)
+}
+
+// proposeRefactoring computes the states after a refactoring. It changes nothing.
+func (h *Handler) proposeRefactoring(w http.ResponseWriter, r *http.Request) error {
+	if h.Refactorings == nil {
+		return errNoRefactorings
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRefactoring))
+	if err != nil {
+		return err
+	}
+	var request Refactoring
+	if err := json.Unmarshal(text, &request); err != nil {
+		return badRequest("the refactoring is not valid JSON")
+	}
+	namespace := r.PathValue("namespace")
+	var record *reshape.Record
+	if request.Undo != "" {
+		record, err = h.proposeUndo(r, namespace, request.Undo)
+	} else {
+		record, err = h.propose(r, namespace, request.Steps)
+	}
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, record)
+}
+
+func (h *Handler) propose(r *http.Request, namespace string, steps []moves.Step) (*reshape.Record, error) {
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.State, s.ToState)
+	}
+	stacks, err := h.members(r.Context(), namespace, names)
+	if err != nil {
+		return nil, err
+	}
+	return h.Refactorings.Propose(r.Context(), namespace, user(r), stacks, steps)
+}
+
+func (h *Handler) proposeUndo(r *http.Request, namespace, id string) (*reshape.Record, error) {
+	done, err := h.Refactorings.Get(r.Context(), namespace, id)
+	if err != nil {
+		return nil, err
+	}
+	stacks, err := h.members(r.Context(), namespace, done.Stacks())
+	if err != nil {
+		return nil, err
+	}
+	return h.Refactorings.ProposeUndo(r.Context(), namespace, id, user(r), stacks)
+}
+
+// members are stacks whose states can be changed now.
+func (h *Handler) members(ctx context.Context, namespace string, names []string) (stacks []reshape.Stack, err error) {
+	seen, secrets := map[string]bool{"": true}, map[string]string{}
+	for _, name := range names {
+		if seen[name] {
+			continue
+		}
+		if seen[name] = true; len(seen) > maxMembers {
+			return nil, badRequest(fmt.Sprintf("a refactoring changes at most %d states", maxMembers))
+		}
+		var obj infrav1.Terraform
+		err := h.Reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &obj)
+		if apierrors.IsNotFound(err) {
+			return nil, notFound(fmt.Sprintf("the stack %s/%s does not exist. Create it first, suspended, so that it does not create anything:\n    yuba create stack %s -n %s --suspend", namespace, name, name, namespace))
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := mayReshape(&obj); err != nil {
+			return nil, err
+		}
+		key := keyOf(&obj)
+		if other := secrets[key.SecretName()]; other != "" {
+			return nil, badRequest(fmt.Sprintf("the stacks %s and %s of %s share one state: name one of them", other, name, namespace))
+		}
+		secrets[key.SecretName()] = name
+		key.UID = string(obj.UID)
+		stacks = append(stacks, reshape.Stack{Key: key, Labels: stateLabels(&obj), Existing: obj.Status.LastAppliedRevision != ""})
+	}
+	return stacks, nil
+}
+
+func stateLabels(obj *infrav1.Terraform) map[string]string {
+	if obj.Spec.BackendConfig == nil {
+		return nil
+	}
+	return obj.Spec.BackendConfig.Labels
+}
+
+// mayReshape says why the state of a stack cannot be changed.
+func mayReshape(obj *infrav1.Terraform) error {
+	stack := run.StackOf(obj)
+	if obj.KeepsOwnState() {
+		return &run.RefusedError{Message: fmt.Sprintf("refactor %s: it keeps its state in a custom backend, which Yuba cannot write together with other states. "+
+			"Move the resources there with tofu itself:\n    yuba shell %s -- tofu state mv FROM TO", stack, stack)}
+	}
+	if held := moving.Held(obj); held != "" {
+		return &run.RefusedError{Message: fmt.Sprintf("refactor %s: %s", stack, held)}
+	}
+	return nil
+}
+
+// applyRefactoring writes the states of a proposal.
+func (h *Handler) applyRefactoring(w http.ResponseWriter, r *http.Request) error {
+	if h.Refactorings == nil {
+		return errNoRefactorings
+	}
+	namespace, id := r.PathValue("namespace"), r.PathValue("id")
+	proposal, err := h.Refactorings.Get(r.Context(), namespace, id)
+	if err != nil {
+		return err
+	}
+	if proposal.Phase == reshape.Proposed {
+		if err := h.mayApply(r.Context(), proposal); err != nil {
+			return err
+		}
+	}
+	record, err := h.Refactorings.Apply(r.Context(), namespace, id, user(r))
+	if err != nil {
+		return err
+	}
+	h.Log.Info("refactoring applied", "namespace", namespace, "refactoring", id, "stacks", record.Stacks(), "by", user(r))
+	return writeJSON(w, record)
+}
+
+// mayApply refuses a proposal if a stack of it is another one now, or executes a run.
+func (h *Handler) mayApply(ctx context.Context, proposal *reshape.Record) error {
+	stacks, err := h.members(ctx, proposal.Namespace, proposal.Stacks())
+	if err != nil {
+		return err
+	}
+	for _, s := range stacks {
+		m, ok := proposal.Member(s.Key.Stack)
+		if !ok || m.UID != s.Key.UID || m.Suffix != s.Key.Suffix || m.Workspace != s.Key.Workspace {
+			return &run.RefusedError{Message: fmt.Sprintf("apply the refactoring %s: the stack %s was created again, or has another state now. Preview it again", proposal.ID, s.Key)}
+		}
+		stack := run.Stack{Namespace: s.Key.Namespace, Name: s.Key.Stack, UID: s.Key.UID}
+		if rec, _, ok := h.Runs.InHand(stack); ok && rec.Result == nil && rec.Spec.Operation != run.OperationPlan {
+			return &run.RefusedError{Message: fmt.Sprintf("apply the refactoring %s: run %s (%s) of %s is in progress. Nothing was changed. Wait for it:\n    yuba logs %s -f", proposal.ID, rec.Spec.ID, rec.Spec.Title(), s.Key, s.Key)}
+		}
+	}
+	return nil
+}
+
+func refactoringPath(namespace, rest string) string {
+	return PathPrefix + "/namespaces/" + url.PathEscape(namespace) + "/refactorings" + rest
+}
+
+// Refactorings returns the refactorings of a namespace, newest first.
+func (c *Client) Refactorings(ctx context.Context, namespace string) (RefactoringList, error) {
+	return ask[RefactoringList](ctx, c, http.MethodGet, refactoringPath(namespace, ""), nil, nil)
+}
+
+// Refactoring returns one refactoring.
+func (c *Client) Refactoring(ctx context.Context, namespace, id string) (reshape.Record, error) {
+	return ask[reshape.Record](ctx, c, http.MethodGet, refactoringPath(namespace, "/"+url.PathEscape(id)), nil, nil)
+}
+
+// ProposeRefactoring computes the states after a refactoring. It changes nothing.
+func (c *Client) ProposeRefactoring(ctx context.Context, namespace string, r Refactoring) (reshape.Record, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return reshape.Record{}, err
+	}
+	return ask[reshape.Record](ctx, c, http.MethodPost, refactoringPath(namespace, ""), nil, bytes.NewReader(text))
+}
+
+// ApplyRefactoring writes the states of a proposal.
+func (c *Client) ApplyRefactoring(ctx context.Context, namespace, id string) (reshape.Record, error) {
+	return ask[reshape.Record](ctx, c, http.MethodPost, refactoringPath(namespace, "/"+url.PathEscape(id)+"/apply"), nil, nil)
+}

@@ -1,0 +1,124 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reshape
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/kit/scope"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
+)
+
+// Phase is how far a refactoring is.
+type Phase string
+
+// The phases, see the package's comment.
+const (
+	Proposed  Phase = "proposed"
+	Locking   Phase = "locking"
+	Writing   Phase = "writing"
+	Written   Phase = "written"
+	Applied   Phase = "applied"
+	Reverting Phase = "reverting"
+	Failed    Phase = "failed"
+)
+
+// Open reports whether a server has to go on with it.
+func (p Phase) Open() bool { return p == Locking || p == Writing || p == Written || p == Reverting }
+
+// Record is a refactoring.
+type Record struct {
+	ID        string `json:"id"`
+	Namespace string `json:"namespace"`
+	// By is who proposed it, AppliedBy who applied it.
+	By        string    `json:"by,omitempty"`
+	AppliedBy string    `json:"appliedBy,omitempty"`
+	Created   time.Time `json:"created"`
+	// Changed is when it reached its phase.
+	Changed time.Time `json:"changed"`
+	Phase   Phase     `json:"phase"`
+	// Message says why it failed, or why it is a proposal again.
+	Message string `json:"message,omitempty"`
+	// Undoes is the refactoring that this one reverses, UndoneBy the one that reversed it.
+	Undoes   string `json:"undoes,omitempty"`
+	UndoneBy string `json:"undoneBy,omitempty"`
+
+	Steps []moves.Step  `json:"steps,omitempty"`
+	Moved []moves.Moved `json:"moved,omitempty"`
+	// Members are the states that change, sorted by stack.
+	Members []Member `json:"members"`
+}
+
+// Member is a state that changes.
+type Member struct {
+	Stack     string            `json:"stack"`
+	UID       string            `json:"uid,omitempty"`
+	Workspace string            `json:"workspace,omitempty"`
+	Suffix    string            `json:"suffix"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Scope     scope.Scope       `json:"tenant,omitempty"`
+	// Before is the state that it was made from; zero if there was none. After is the new one.
+	Before state.Mark `json:"before,omitzero"`
+	After  state.Mark `json:"after"`
+	// Had and Has are the numbers of resource instances.
+	Had int `json:"had"`
+	Has int `json:"has"`
+	// Version is the version of the state that has the new content, once it is written.
+	Version string `json:"version,omitempty"`
+}
+
+// Stack is a stack whose state may change.
+type Stack struct {
+	Key    state.Key
+	Labels map[string]string
+	// Existing is true if the stack was applied before, so that a missing state is an error.
+	Existing bool
+}
+
+// Member returns the member of a stack.
+func (r *Record) Member(stack string) (*Member, bool) {
+	for i := range r.Members {
+		if r.Members[i].Stack == stack {
+			return &r.Members[i], true
+		}
+	}
+	return nil, false
+}
+
+// Stacks are the names of the members.
+func (r *Record) Stacks() (names []string) {
+	for _, m := range r.Members {
+		names = append(names, m.Stack)
+	}
+	return names
+}
+
+// Reason describes the operation in a version of a state.
+func (r *Record) Reason() string {
+	verb := "refactoring"
+	if r.Undoes != "" {
+		verb = "undo of the refactoring " + r.Undoes
+	}
+	by := r.AppliedBy
+	if by == "" {
+		by = "an unknown user"
+	}
+	return fmt.Sprintf("%s %s by %s: %s", verb, r.ID, by, strings.Join(r.Stacks(), ", "))
+}
+
+func (r *Record) key(m *Member) state.Key {
+	return state.Key{Namespace: r.Namespace, Workspace: m.Workspace, Suffix: m.Suffix, Stack: m.Stack, UID: m.UID, Scope: m.Scope}
+}
+
+// RefusedError says why a refactoring is not possible. Nothing was changed.
+type RefusedError struct{ Message string }
+
+func (e *RefusedError) Error() string { return e.Message }
+
+func refused(format string, args ...any) error {
+	return &RefusedError{Message: fmt.Sprintf(format, args...)}
+}
