@@ -116,7 +116,7 @@ func (opts *ControllerOptions) lead(ctx context.Context, c client.Client, h *hea
 		return takeAPI(ctx, opts.Config, c, candidate{identity: identity, tenure: alone}, nil)
 	}
 	me := candidate{identity: identity, address: opts.AdvertiseAddress, tenure: replicated}
-	addresses := []string{opts.ContentAddress, opts.HTTPAddress, opts.Registry.listens()}
+	addresses := []string{opts.ContentAddress, opts.HTTPAddress, opts.Registry.listens(), opts.CallHome.Address}
 	if opts.Pods != nil {
 		addresses = append(addresses, opts.Pods.Address)
 	}
