@@ -18,7 +18,7 @@ const (
 	socket  = "/run/k3s/containerd.sock"
 	domain  = "cluster.local"
 	// imagesDir has archives of images, as k3s documents it for air gaps.
-	imagesDir  = dataDir + "/agent/images"
+	imagesDir = dataDir + "/agent/images"
 	// frontProxy is the name by which extensions of the API know its server.
 	frontProxy = "front-proxy"
 	pauseImage = "localhost/pause:1"

@@ -134,7 +134,7 @@ func (l *laptop) bootstrap() {
 	go l.makeVolume(ended)
 	dir := filepath.Dir(l.blueprint)
 	out := l.program("yuba", append([]string{"bootstrap", "--from", l.blueprint, "--modules", l.modules, "--credentials", "local=" + filepath.Join(dir, "local.env"),
-		"--home", l.home, "-o", "json", "--timeout", limit.String()}, l.serving()...)...)
+		"--home", l.home, "-o", "json", "--timeout", "12m"}, l.serving()...)...)
 	began := time.Time{}
 	for line := range strings.Lines(out) {
 		var e struct {
