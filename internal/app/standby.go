@@ -110,17 +110,18 @@ func (s *standby) pass(client net.Conn, port string) {
 	<-ended
 }
 
+// passedOn are the addresses at which clients reach any replica and mean the leader: those of the Services. Some may be empty.
+func (opts *ControllerOptions) passedOn() []string {
+	return []string{opts.ContentAddress, opts.HTTPAddress, opts.Registry.listens(), opts.CallHome.Address, opts.runnerAddress()}
+}
+
 // lead acquires the API's Lease. A replica passes connections on to the leader until then.
 func (opts *ControllerOptions) lead(ctx context.Context, c client.Client, h *health, identity string) (held context.Context, release func(), err error) {
 	if !opts.LeaderElect {
 		return takeAPI(ctx, opts.Config, c, candidate{identity: identity, tenure: alone}, nil)
 	}
 	me := candidate{identity: identity, address: opts.AdvertiseAddress, tenure: replicated}
-	addresses := []string{opts.ContentAddress, opts.HTTPAddress, opts.Registry.listens()}
-	if opts.Pods != nil {
-		addresses = append(addresses, opts.Pods.Address)
-	}
-	s, err := standBy(opts.Connections.Share(50), opts.Log, addresses...)
+	s, err := standBy(opts.Connections.Share(50), opts.Log, opts.passedOn()...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen as a replica: %w", err)
 	}

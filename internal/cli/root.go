@@ -118,7 +118,7 @@ func newRoot(a *session.App) *cobra.Command {
 	suspend, resume := stacks.NewSuspendCommand(a), stacks.NewResumeCommand(a)
 	gitops.Verbs{Create: create, Delete: remove, Reconcile: reconcile, Suspend: suspend, Resume: resume}.AddKinds(a)
 	addTo(root, groupRun, server.NewUpCommand(a), bootstrap.NewCommand(a, bootstrap.Parts{Holder: server.HolderOf, Push: stacks.PushDirectory,
-		AddHome: func(cmd *cobra.Command) bootstrap.Home { return server.AddHome(cmd) }}), server.NewControllerCommand(a), server.NewWebCommand(a))
+		AddHome: func(cmd *cobra.Command) bootstrap.Home { return server.AddHome(cmd) }, AddBundle: func(cmd *cobra.Command) bootstrap.Bundler { return bundle.AddFlags(cmd) }}), server.NewControllerCommand(a), server.NewWebCommand(a))
 	addTo(root, groupChange, stacks.NewDeployCommand(a), create, push, stacks.NewApproveCommand(a), stacks.NewRejectCommand(a), stacks.NewAcknowledgeCommand(a),
 		stacks.NewReplanCommand(a), reconcile, stacks.NewCancelCommand(a), stacks.NewDestroyCommand(a), remove, suspend, resume)
 	addTo(root, groupInspect, list, stacks.NewStatusCommand(a), stacks.NewPendingCommand(a), stacks.NewPlanCommand(a), stacks.NewShowCommand(a),

@@ -28,6 +28,8 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"an Ingress without a host":             {"{sources: {enabled: true}, ingress: {enabled: true}}", "ingress.enabled needs ingress.hosts"},
 		"an Ingress to a page without a name":   {"{web: {enabled: true}, ingress: {enabled: true, hosts: [a.example]}}", "needs web.url"},
 		"a page with a path":                    {"web: {enabled: true, url: 'https://a.example/yuba'}", "/web/url"},
+		"a call home without TLS":               {"callHome: {url: 'http://a.example:7448'}", "/callHome/url"},
+		"a port of nodes without nodes":         {"callHome: {url: 'https://a.example', service: {type: ClusterIP, nodePort: 31448}}", "callHome.service.nodePort needs"},
 		"a provider without TLS":                {"web: {oidc: {issuer: 'http://a.example', clientID: a}}", "/web/oidc/issuer"},
 		"a provider that does not know Yuba":    {"web: {oidc: {issuer: 'https://a.example'}}", "web.oidc.issuer needs web.oidc.clientID"},
 		"a route without a gateway":             {"{sources: {enabled: true}, httpRoute: {enabled: true}}", "httpRoute.enabled needs httpRoute.parentRefs"},

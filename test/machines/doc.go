@@ -5,7 +5,7 @@
 // run what their cloud-config says. The modules of examples/platform/modules/local use it through the provider in
 // test/machines/provider, so that a platform in a test becomes a real Kubernetes with real Pods.
 //
-//	local-machines serve DIR --kube-node PROGRAM [--listen 127.0.0.1:0]
+//	local-machines serve DIR --kube-node PROGRAM [--listen 127.0.0.1:0] [--images DIR]
 //	              serves the API until it gets SIGTERM; DIR/endpoint and DIR/token are the way in
 //	local-machines console DIR NAME
 //	              prints what a machine printed

@@ -62,6 +62,7 @@ func (n node) issueControlPlane(ca authority, api string) error {
 		{"admin", "system:admin", "system:masters", nil},
 		{"controller-manager", "system:kube-controller-manager", "", nil},
 		{"scheduler", "system:kube-scheduler", "", nil},
+		{frontProxy, frontProxy, "", nil},
 	} {
 		if err := ca.issue(c.file, c.name, c.group, api, c.hosts...); err != nil {
 			return err

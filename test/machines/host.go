@@ -24,6 +24,8 @@ import (
 // host makes networks and machines, and keeps a file of each.
 type host struct {
 	dir, kubeNode string
+	// images is a directory with archives of images that new machines have; empty for none.
+	images string
 	// mu: the kernel's names are shared, so one change happens at a time.
 	mu sync.Mutex
 }

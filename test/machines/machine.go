@@ -103,6 +103,9 @@ func (h *host) create(ctx context.Context, m machine, prefix netip.Prefix) error
 			return err
 		}
 	}
+	if err := h.giveImages(dir); err != nil {
+		return err
+	}
 	if err := h.addCgroups(m.Name); err != nil {
 		return err
 	}
@@ -110,6 +113,27 @@ func (h *host) create(ctx context.Context, m machine, prefix netip.Prefix) error
 		return err
 	}
 	return h.start(m, self)
+}
+
+// giveImages puts archives of images where k3s looks for them, as on machines without a registry.
+func (h *host) giveImages(dir string) error {
+	if h.images == "" {
+		return nil
+	}
+	archives, err := filepath.Glob(filepath.Join(h.images, "*.tar"))
+	if err != nil {
+		return err
+	}
+	place := filepath.Join(dir, "data", strings.TrimPrefix(imagesDir, "/var/lib/rancher/"))
+	if err := os.MkdirAll(place, 0o755); err != nil {
+		return err
+	}
+	for _, archive := range archives {
+		if err := linkOrCopy(archive, filepath.Join(place, filepath.Base(archive))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func linkOrCopy(from, to string) error {

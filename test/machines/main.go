@@ -36,7 +36,7 @@ func run(name string, args []string) error {
 		return k3s(ctx, args)
 	}
 	if len(args) < 2 {
-		return errors.New("want serve DIR --kube-node PROGRAM, console DIR NAME, or clean DIR")
+		return errors.New("want serve DIR --kube-node PROGRAM [--images DIR], console DIR NAME, or clean DIR")
 	}
 	dir, err := filepath.Abs(args[1])
 	if err != nil {
@@ -68,6 +68,7 @@ func serveCommand(ctx context.Context, dir string, args []string) error {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:0", "address to listen on")
 	kubeNode := flags.String("kube-node", "", "the program kube-node")
+	images := flags.String("images", "", "a directory with archives of images (*.tar), which new machines import before they run Pods")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -78,6 +79,6 @@ func serveCommand(ctx context.Context, dir string, args []string) error {
 	if err != nil {
 		return err
 	}
-	h := &host{dir: dir, kubeNode: program}
+	h := &host{dir: dir, kubeNode: program, images: *images}
 	return h.serve(ctx, *listen)
 }

@@ -14,9 +14,13 @@ import (
 )
 
 const (
-	dataDir    = "/var/lib/rancher/k3s"
-	socket     = "/run/k3s/containerd.sock"
-	domain     = "cluster.local"
+	dataDir = "/var/lib/rancher/k3s"
+	socket  = "/run/k3s/containerd.sock"
+	domain  = "cluster.local"
+	// imagesDir has archives of images, as k3s documents it for air gaps.
+	imagesDir = dataDir + "/agent/images"
+	// frontProxy is the name by which extensions of the API know its server.
+	frontProxy = "front-proxy"
 	pauseImage = "localhost/pause:1"
 	probeImage = "localhost/probe:1"
 	kubeconfig = "/etc/rancher/k3s/k3s.yaml"
@@ -144,6 +148,10 @@ func (n node) controlPlane(ca authority) []component {
 			"--service-account-issuer=https://kubernetes.default.svc." + domain, "--service-cluster-ip-range=" + n.ServiceCIDR,
 			"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged=true",
 			"--kubelet-client-certificate=" + ca.file("admin.crt"), "--kubelet-client-key=" + ca.file("admin.key"),
+			"--requestheader-client-ca-file=" + ca.file("ca.crt"), "--requestheader-allowed-names=" + frontProxy,
+			"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+			"--requestheader-extra-headers-prefix=X-Remote-Extra-", "--requestheader-uid-headers=X-Remote-Uid",
+			"--proxy-client-cert-file=" + ca.file(frontProxy+".crt"), "--proxy-client-key-file=" + ca.file(frontProxy+".key"),
 			"--kubelet-certificate-authority=" + ca.file("ca.crt"), "--kubelet-preferred-address-types=InternalIP",
 		}, flags(n.APIServerArgs)...)},
 		{name: "controller-manager", args: append([]string{
@@ -174,7 +182,7 @@ func (n node) agentComponents(ca authority) []component {
 	}
 }
 
-// importImages gives containerd the images that nodes here have: there is no registry.
+// importImages gives containerd the images that nodes here have, and those of archives: there is no registry.
 func (n node) importImages(ctx context.Context) error {
 	if err := retry(ctx, nil, func() error { return command(ctx, "ctr", "--address", socket, "version") }); err != nil {
 		return err
@@ -182,6 +190,15 @@ func (n node) importImages(ctx context.Context) error {
 	for image, program := range map[string]string{pauseImage: "/usr/local/bin/pause", probeImage: "/usr/local/bin/probe"} {
 		// kube-node finds the socket in its directory.
 		if err := command(ctx, "kube-node", "image", filepath.Dir(socket), image, program); err != nil {
+			return err
+		}
+	}
+	archives, err := filepath.Glob(filepath.Join(imagesDir, "*.tar"))
+	if err != nil {
+		return err
+	}
+	for _, archive := range archives {
+		if err := command(ctx, "ctr", "--address", socket, "--namespace", "k8s.io", "images", "import", archive); err != nil {
 			return err
 		}
 	}

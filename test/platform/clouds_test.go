@@ -105,7 +105,7 @@ func TestTheReadmeNamesEveryVariable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, module := range []string{"aws/network", "aws/machines", "oci/machines", "hetzner/dns", "kubernetes", "gitops", "vault"} {
+	for _, module := range []string{"aws/network", "aws/machines", "oci/machines", "hetzner/dns", "kubernetes", "gitops", "vault", "yuba"} {
 		for name := range variablesOf(t, module) {
 			if !strings.Contains(string(readme), "`"+name+"`") {
 				t.Errorf("the README does not name %s of %s", name, module)

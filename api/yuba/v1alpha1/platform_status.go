@@ -170,6 +170,8 @@ const (
 	ReasonPlatformRemoving = "Removing"
 	// ReasonPlatformAway: all other phases are ready, and somebody else has the stack of one.
 	ReasonPlatformAway = "PhaseAway"
+	// ReasonPlatformMoved: "yuba move" has brought the platform to another home, or is bringing it here.
+	ReasonPlatformMoved = "Moved"
 	// ReasonPlatformDecommissioned: nothing of the platform is left.
 	ReasonPlatformDecommissioned = "Decommissioned"
 	// ReasonPlatformSuspended: spec.suspend is set.

@@ -75,6 +75,10 @@
 {{- with .Values.registry.store }}
 - --registry-store={{ . }}
 {{- end }}
+{{- with .Values.callHome.url }}
+- --call-home-address=0.0.0.0:7448
+- --call-home-url={{ . }}
+{{- end }}
 {{- range .Values.tools.allow }}
 - {{ printf "--tools-allow=%s" . | quote }}
 {{- end }}

@@ -12,6 +12,9 @@
 {{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) .Values.web.enabled (not .Values.web.url) }}
 {{- fail "an Ingress or a route to the web page needs web.url: the page answers only to its own name, such as https://yuba.example.com" }}
 {{- end }}
+{{- if and .Values.callHome.service.nodePort (eq .Values.callHome.service.type "ClusterIP") }}
+{{- fail "callHome.service.nodePort needs callHome.service.type NodePort or LoadBalancer" }}
+{{- end }}
 {{- if and .Values.web.oidc.issuer (not .Values.web.oidc.clientID) }}
 {{- fail "web.oidc.issuer needs web.oidc.clientID" }}
 {{- end }}

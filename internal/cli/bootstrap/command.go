@@ -12,6 +12,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/registry/bundle"
 )
 
 // Home is a server that a command runs.
@@ -20,10 +21,17 @@ type Home interface {
 	Serve(ctx context.Context, a *session.App, cmd *cobra.Command, ready func()) error
 }
 
+// Bundler writes bundles.
+type Bundler interface {
+	Create(cmd *cobra.Command, a *session.App, content bundle.Content) error
+}
+
 // Parts are what other commands lend to this one.
 type Parts struct {
 	// AddHome gives a command the flags of a home.
 	AddHome func(cmd *cobra.Command) Home
+	// AddBundle gives a command the flags of one that creates a bundle.
+	AddBundle func(cmd *cobra.Command) Bundler
 	// Holder returns the process that uses a data directory.
 	Holder func(dir string) (pid int, since time.Time, held bool, err error)
 	// Push stores a directory as an ExternalArtifact.
@@ -59,7 +67,7 @@ DNS name.`,
 	cmd.PersistentFlags().StringVar(&g.home, "home", "", "the directory with everything that the platform needs until it runs itself (default that of --data-dir)")
 	g.makes(cmd)
 	cmd.AddCommand(g.newStatusCommand(), g.newLogsCommand(), g.newRetryCommand(), g.newResumeCommand(), g.newAbortCommand(), g.newDecommissionCommand(),
-		g.newValidateCommand(), g.newSchemaCommand())
+		g.newValidateCommand(), g.newSchemaCommand(), g.newBundleCommand())
 	return cmd
 }
 

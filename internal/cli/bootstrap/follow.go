@@ -123,7 +123,7 @@ func (f *follower) over() bool {
 	ready := conditions.Of(&f.last, infrav1.ConditionReady)
 	switch ready.Reason {
 	case yubav1.ReasonPlatformReady, yubav1.ReasonPlatformDecommissioned, yubav1.ReasonPlatformInvalid, yubav1.ReasonPlatformDomainTaken,
-		yubav1.ReasonPlatformNameTaken, yubav1.ReasonPlatformCredentials, yubav1.ReasonPlatformSuspended:
+		yubav1.ReasonPlatformNameTaken, yubav1.ReasonPlatformCredentials, yubav1.ReasonPlatformSuspended, yubav1.ReasonPlatformMoved, yubav1.ReasonPlatformAway:
 		return true
 	}
 	return f.hopeless() != nil
@@ -163,6 +163,9 @@ func (f *follower) result() error {
 		return nil
 	case ready.Reason == yubav1.ReasonPlatformSuspended:
 		return ui.Exitf(ui.ExitWaiting, "%s. Go on:\n    yuba bootstrap resume %s", strings.TrimRight(ready.Message, "."), f.key.Name)
+	case ready.Reason == yubav1.ReasonPlatformMoved, ready.Reason == yubav1.ReasonPlatformAway:
+		// Another owner makes the platform, or a part of it: there is nothing to wait for, and nothing was done here.
+		return ui.Exitf(ui.ExitRefused, "%s", ready.Message)
 	}
 	return ui.Exitf(ui.ExitFailure, "%s", ready.Message)
 }

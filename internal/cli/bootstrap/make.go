@@ -45,6 +45,11 @@ func (g *group) makes(cmd *cobra.Command) {
 	out := ui.AddOutputFlag(cmd, "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		g.enter()
+		clean, err := f.unbundle(cmd)
+		if err != nil {
+			return err
+		}
+		defer clean()
 		if f.from == "" {
 			if !g.Interactive() || out.Machine() {
 				return ui.UsageErrorf(cmd, "there is no terminal to ask on: name a blueprint with --from FILE")

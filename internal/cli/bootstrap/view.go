@@ -127,7 +127,7 @@ type line struct{ text, color string }
 var signs = map[yubav1.PlatformPhaseState]line{
 	yubav1.PhaseReady: {"✓", ui.ColorGreen}, yubav1.PhaseFailed: {"✗", ui.ColorRed}, yubav1.PhaseAwaitingApproval: {"?", ui.ColorYellow},
 	yubav1.PhaseApplying: {"●", ui.ColorBold}, yubav1.PhasePlanning: {"●", ui.ColorBold}, yubav1.PhaseRemoving: {"●", ui.ColorYellow},
-	yubav1.PhaseSuspended: {"-", ui.ColorYellow}, yubav1.PhaseWaiting: {"·", ""},
+	yubav1.PhaseSuspended: {"-", ui.ColorYellow}, yubav1.PhaseAway: {"→", ui.ColorYellow}, yubav1.PhaseWaiting: {"·", ""},
 }
 
 // lines are the table of a platform.

@@ -55,9 +55,35 @@ The command prints the bundle's digest. Carry it over another way than the bundl
 		Args: ui.Arguments(0, 0), ValidArgsFunction: ui.NoNames,
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.output, "to", "o", "", "the archive to write")
 	flags.StringArrayVarP(&f.content.Manifests, "filename", "f", nil, "a file with manifests, such as those of a platform (repeatable)")
 	flags.StringArrayVar(&f.content.Modules, "modules", nil, "a directory with modules (repeatable)")
+	f.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, a) }
+	return cmd
+}
+
+// Making has the flags of a command that creates a bundle of something.
+type Making struct{ creating }
+
+// AddFlags adds them to a command.
+func AddFlags(cmd *cobra.Command) *Making {
+	m := &Making{}
+	m.add(cmd)
+	return m
+}
+
+// Create writes the bundle, with more content than the flags name.
+func (m *Making) Create(cmd *cobra.Command, a *session.App, more bundle.Content) error {
+	c := &m.content
+	c.Manifests, c.Modules, c.Needs = append(c.Manifests, more.Manifests...), append(c.Modules, more.Modules...), more.Needs
+	c.Charts, c.Images = append(c.Charts, more.Charts...), append(c.Images, more.Images...)
+	return m.run(cmd, a)
+}
+
+// add adds the flags that do not depend on what the bundle is of.
+func (f *creating) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.output, "to", "o", "", "the archive to write")
 	flags.StringArrayVar(&f.content.LockFiles, "lock-file", nil, "a dependency lock file that names providers (repeatable)")
 	flags.StringArrayVar(&f.content.Charts, "chart", nil, "a chart, as a .tgz file; name charts in OCI registries with --image (repeatable)")
 	flags.StringArrayVar(&f.content.Images, "image", nil, "an image or a chart in an OCI registry, HOST/REPOSITORY:TAG (repeatable)")
@@ -70,8 +96,6 @@ The command prints the bundle's digest. Carry it over another way than the bundl
 	for _, name := range []string{"image", "tofu", "tools-url", "platform", "allow"} {
 		ui.CompleteFlag(cmd, name, ui.NoNames)
 	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, a) }
-	return cmd
 }
 
 func (f *creating) run(cmd *cobra.Command, a *session.App) error {

@@ -28,7 +28,7 @@ type Home struct {
 }
 
 // shownHomeFlags are the flags of "yuba up" in the help of such a command.
-var shownHomeFlags = []string{"tofu", "tools", "fetch-tofu", "provider-mirror"}
+var shownHomeFlags = []string{"tofu", "tools", "fetch-tofu", "provider-mirror", "bundle", "bundle-digest", "call-home-address", "call-home-url", "allow-non-loopback"}
 
 // AddHome gives a command the flags of "yuba up". The rare ones are not in its help. Ports are free ones, unless a
 // flag names them.

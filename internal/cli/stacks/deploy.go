@@ -20,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/blueprint"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 )
@@ -96,6 +97,9 @@ func (d deployment) deploy(ctx context.Context, s *session.Session, dir string, 
 	var before infrav1.Terraform
 	if err := s.Objects.Get(ctx, key, &before); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("get %s: %w", key, err)
+	}
+	if held := moving.Held(&before); held != "" {
+		return ui.Exitf(ui.ExitRefused, "deploy %s: %s", key, held)
 	}
 	if before.Spec.Suspend {
 		return ui.Exitf(ui.ExitWaiting, "deploy %s: the stack is suspended. Resume it first:\n    yuba resume %s", key, s.Call(key))

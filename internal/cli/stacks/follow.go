@@ -16,6 +16,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 )
 
@@ -130,6 +131,8 @@ func (f *follower) problem(action string, t *infrav1.Terraform) error {
 	ready := session.ConditionOf(t, infrav1.ConditionReady)
 	call := f.Call(f.key)
 	switch r := t.Status.LastRun; {
+	case moving.Held(t) != "": // resuming it would not help
+		return ui.Exitf(ui.ExitRefused, "%s %s: %s", action, f.key, moving.Held(t))
 	case t.Spec.Suspend:
 		return ui.Exitf(ui.ExitWaiting, "%s %s: the stack is suspended. Resume it:\n    yuba resume %s", action, f.key, call)
 	case ready.Status != metav1.ConditionFalse || ready.Reason == infrav1.ReasonDriftDetected:

@@ -24,6 +24,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/platform/plan"
 )
@@ -128,6 +129,10 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var p yubav1.Platform
 	if err := r.Client.Get(ctx, req.NamespacedName, &p); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !p.DeletionTimestamp.IsZero() && moving.Held(&p) != "" {
+		// What is here is a copy: its stacks are marked, too, and the home that makes the platform keeps everything.
+		return ctrl.Result{}, reconciling.Release(ctx, r.Client, &p, yubav1.PlatformFinalizer)
 	}
 	if !p.DeletionTimestamp.IsZero() && !p.Spec.Decommission {
 		return r.leave(ctx, &p)

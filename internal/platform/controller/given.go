@@ -28,6 +28,10 @@ import (
 // given reads what the stacks of a platform cannot read by themselves.
 func (r *Reconciler) given(ctx context.Context, p *yubav1.Platform, stacks []infrav1.Terraform) (plan.Given, error) {
 	given := plan.Given{Machines: map[string]plan.Machines{}, CallHome: r.CallHome}
+	var err error
+	if given.Kubeconfigs, err = r.kubeconfigs(ctx, p); err != nil {
+		return given, err
+	}
 	for i := range stacks {
 		t := &stacks[i]
 		if t.Labels[yubav1.LabelPlatformPhase] != string(yubav1.PhaseMachines) || t.Status.OutputsSecret == "" {
@@ -51,6 +55,36 @@ func (r *Reconciler) given(ctx context.Context, p *yubav1.Platform, stacks []inf
 	}
 	return given, nil
 }
+
+// kubeconfigs are the regions whose kubeconfig is here, if this server takes none from nodes: a platform brings those that it
+// has from its former home.
+func (r *Reconciler) kubeconfigs(ctx context.Context, p *yubav1.Platform) (map[string]bool, error) {
+	if r.CallHome != nil {
+		return nil, nil
+	}
+	arrived := map[string]bool{}
+	for _, region := range p.Spec.Regions {
+		key := client.ObjectKey{Namespace: p.Namespace, Name: plan.SecretName(p.Name, region.Name, plan.KubeconfigSecret)}
+		var there metav1.PartialObjectMetadata
+		there.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		err := r.Client.Get(ctx, key, &there)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		var secret corev1.Secret
+		if err == nil {
+			err = r.Direct.Get(ctx, key, &secret)
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("read the Secret %s: %w", key, err)
+		}
+		arrived[region.Name] = len(secret.Data[kubeconfigKey]) > 0
+	}
+	return arrived, nil
+}
+
+// kubeconfigKey is the key of a kubeconfig that has arrived.
+const kubeconfigKey = "value"
 
 // joinKey is the key of the token by which machines join a cluster.
 const joinKey = "join_token"

@@ -37,7 +37,7 @@ func (r *Reconciler) pass(ctx context.Context, p *yubav1.Platform) (gone bool, e
 		return false, err
 	}
 	// 2. What is wanted.
-	facts := decide.Facts{Now: r.Now(), Suspend: p.Spec.Suspend, Decommission: p.Spec.Decommission, Before: p.Status.Phases}
+	facts := decide.Facts{Now: r.Now(), Held: moving.Held(p), Suspend: p.Spec.Suspend, Decommission: p.Spec.Decommission, Before: p.Status.Phases}
 	var steps []plan.Step
 	if problems := plan.Check(p); len(problems) > 0 {
 		for _, problem := range problems {
@@ -54,8 +54,10 @@ func (r *Reconciler) pass(ctx context.Context, p *yubav1.Platform) (gone bool, e
 	if err := r.act(ctx, p, d, steps, stacks); err != nil {
 		return false, err
 	}
-	if err := r.wipe(ctx, p, d, steps, stacks); err != nil {
-		return false, err
+	if facts.Held == "" {
+		if err := r.wipe(ctx, p, d, steps, stacks); err != nil {
+			return false, err
+		}
 	}
 	// 4. Record.
 	record(p, d, given, r.Now())

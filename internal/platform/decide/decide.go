@@ -49,7 +49,7 @@ func Decide(f Facts) Decision {
 
 // blocked reports whether nothing may be written or removed.
 func blocked(reason string) bool {
-	return slices.Contains([]string{yubav1.ReasonPlatformInvalid, yubav1.ReasonPlatformDomainTaken, yubav1.ReasonPlatformCredentials, yubav1.ReasonPlatformNameTaken}, reason)
+	return slices.Contains([]string{yubav1.ReasonPlatformMoved, yubav1.ReasonPlatformInvalid, yubav1.ReasonPlatformDomainTaken, yubav1.ReasonPlatformCredentials, yubav1.ReasonPlatformNameTaken}, reason)
 }
 
 // world are facts by name.

@@ -100,6 +100,8 @@ func TestDecide(t *testing.T) {
 			all, nil, yubav1.ReasonPlatformReady, "All 2", "Ready Ready"},
 		"a stack that came back is the platform's": {Facts{Steps: chain, Before: gone, Sights: []Sight{sight("network"), sight("machines")}},
 			all, nil, yubav1.ReasonPlatformReady, "All 2", "Ready Ready"},
+		"a platform that moved is left alone, whatever is wrong with it": {Facts{Held: "Moved to prod", Problems: []string{"x"}, Steps: chain, Sights: []Sight{sight("network", away), sight("machines", away), sight("vault")}},
+			nil, nil, yubav1.ReasonPlatformMoved, "Moved to prod", "Away Away"},
 		"what is not known yet": {Facts{Steps: []Step{{ID: "eu/dns", Stack: "acme-eu-dns", Lacks: "the addresses of the machines"}}}, nil, nil, yubav1.ReasonPlatformProgressing, "waits for the addresses", "Waiting"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

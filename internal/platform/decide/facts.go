@@ -11,6 +11,8 @@ import (
 
 // Facts are what decides.
 type Facts struct {
+	// Held says why nothing may be done here: the platform is at another home, or not yet complete at this one.
+	Held                  string
 	Now                   time.Time
 	Suspend, Decommission bool
 	// Problems of the blueprint, each a sentence.

@@ -12,6 +12,13 @@ import (
 
 // rules give the condition Ready; the first one with a reason wins.
 var rules = []func(*world, *Decision) (reason, message string){
+	// Another home makes this platform; whatever is wrong here is of no consequence.
+	func(w *world, _ *Decision) (string, string) {
+		if w.Held == "" {
+			return "", ""
+		}
+		return yubav1.ReasonPlatformMoved, w.Held
+	},
 	// A blueprint that cannot be made must change first, whatever else there is.
 	func(w *world, _ *Decision) (string, string) {
 		if len(w.Problems) == 0 || w.Decommission {

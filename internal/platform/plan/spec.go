@@ -132,7 +132,7 @@ func (r *region) secrets(s *Step, takes func(string) bool) {
 			s.Spec.Vars = append(s.Spec.Vars, fromSecret("call_home_token", r.secret(TokenSecret), "call_home_token", true))
 		}
 	}
-	if slices.Contains(inCluster, s.Phase) && takes("kubeconfig") && r.given.CallHome != nil {
+	if slices.Contains(inCluster, s.Phase) && takes("kubeconfig") && (r.given.CallHome != nil || r.given.Kubeconfigs[r.spec.Name]) {
 		s.Spec.Vars = append(s.Spec.Vars, fromSecret("kubeconfig", r.secret(KubeconfigSecret), "value", false))
 	}
 }

@@ -30,6 +30,8 @@ type Given struct {
 	Machines map[string]Machines
 	// CallHome is where new nodes put their kubeconfig; nil if the server takes none.
 	CallHome *CallHome
+	// Kubeconfigs are the regions whose kubeconfig has arrived already, perhaps at another home that the platform has left.
+	Kubeconfigs map[string]bool
 }
 
 // Machines is the output of the phase machines, as far as other steps need it.

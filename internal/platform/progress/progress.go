@@ -75,10 +75,10 @@ func Between(before, after *yubav1.PlatformStatus, now time.Time) (events []Even
 	return events
 }
 
-// tells reports whether the message of a phase says more than its state: why it failed, or what it waits for besides
+// tells reports whether the message of a phase says more than its state: why it failed, who has its stack, or what it waits for besides
 // other phases.
 func tells(p *yubav1.PlatformPhaseStatus) bool {
-	return p.State == yubav1.PhaseFailed || p.State == yubav1.PhaseWaiting && len(p.WaitsFor) == 0
+	return p.State == yubav1.PhaseFailed || p.State == yubav1.PhaseAway || p.State == yubav1.PhaseWaiting && len(p.WaitsFor) == 0
 }
 
 // MessageOf describes the state of a phase in one line.
@@ -95,6 +95,8 @@ func MessageOf(p *yubav1.PlatformPhaseStatus) string {
 		return cmp.Or(p.Message, "failed")
 	case yubav1.PhaseWaiting:
 		return cmp.Or(p.Message, "waits")
+	case yubav1.PhaseAway:
+		return cmp.Or(p.Message, "another owner has it")
 	}
 	return strings.ToLower(string(p.State))
 }

@@ -21,6 +21,7 @@ func TestMessagesThatAreEvents(t *testing.T) {
 		"it waits for other phases, as before": {yubav1.PhaseWaiting, []string{"eu/network"}, 0},
 		"it waits for something else":          {yubav1.PhaseWaiting, nil, 1},
 		"it fails for another reason":          {yubav1.PhaseFailed, nil, 1},
+		"another one has it":                   {yubav1.PhaseAway, nil, 1},
 		"it is ready, as before":               {yubav1.PhaseReady, nil, 0},
 	} {
 		status := func(message string, waitsFor []string) *yubav1.PlatformStatus {

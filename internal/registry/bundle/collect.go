@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/yuba-dev/yuba/internal/registry/inspect"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/mirror"
 	"github.com/yuba-dev/yuba/internal/registry/opentofu"
@@ -41,6 +43,8 @@ type Content struct {
 	Platforms []layout.Platform
 	// LockFiles name providers. Those in modules count as well. Allow are patterns of providers, see [mirror.Options].
 	LockFiles, Allow []string
+	// Needs are providers, HOST/NAMESPACE/NAME, that no lock file has to name, with the constraints on their versions.
+	Needs map[string][]string
 	// Modules are directories, Charts files, and Manifests files.
 	Modules, Charts, Manifests []string
 	// Images are references of images and charts in OCI registries.
@@ -96,6 +100,10 @@ func (c Content) providers(ctx context.Context, locks []string, dir string, tell
 			return fmt.Errorf("bundle the providers of %s: %w", path, err)
 		}
 	}
+	wants, err := c.unlocked(wants)
+	if err != nil {
+		return err
+	}
 	path := filepath.Join(dir, ProvidersFile)
 	if len(wants) == 0 {
 		return nil
@@ -119,6 +127,24 @@ func (c Content) providers(ctx context.Context, locks []string, dir string, tell
 		return fmt.Errorf("bundle the providers: %w", errors.Join(err, os.RemoveAll(work)))
 	}
 	return errors.Join(os.Rename(file.Name(), path), os.RemoveAll(work))
+}
+
+// unlocked adds the needs that no locked version satisfies.
+func (c Content) unlocked(wants []mirror.Want) ([]mirror.Want, error) {
+	for _, source := range slices.Sorted(maps.Keys(c.Needs)) {
+		p, err := layout.ParseProvider(source)
+		if err != nil {
+			return nil, err
+		}
+		allowed, err := inspect.ParseConstraints(strings.Join(c.Needs[source], ", "))
+		if err != nil {
+			return nil, fmt.Errorf("choose a version of %s: %w", p, err)
+		}
+		if !slices.ContainsFunc(wants, func(w mirror.Want) bool { return w.Provider == p && allowed.Allow(w.Version) }) {
+			wants = append(wants, mirror.Want{ProviderVersion: layout.ProviderVersion{Provider: p}, Allowed: allowed.Allow})
+		}
+	}
+	return wants, nil
 }
 
 // copyTree copies a directory, and returns its lock files. Working directories of tofu, states and hidden files are not

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
+
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/registry/layout"
 	"github.com/yuba-dev/yuba/internal/registry/providers"
@@ -25,6 +27,9 @@ type Want struct {
 	layout.ProviderVersion
 	// Hashes are those of the lock file; empty if it has none.
 	Hashes []string
+	// Allowed chooses a release for a Version that is empty: the newest one of the registry that it allows and that all platforms
+	// have.
+	Allowed func(version string) bool
 }
 
 // Wanted collects the releases in a lock file, .terraform.lock.hcl, and adds them to a list.
@@ -90,6 +95,11 @@ func Export(ctx context.Context, wants []Want, platforms []layout.Platform, o Op
 		return err
 	}
 	for _, want := range wants {
+		if want.Version == "" {
+			if want.Version, err = m.newest(ctx, want, platforms); err != nil {
+				return err
+			}
+		}
 		for _, p := range platforms {
 			carried, err := m.carry(ctx, want, p)
 			if err != nil {
@@ -99,6 +109,29 @@ func Export(ctx context.Context, wants []Want, platforms []layout.Platform, o Op
 		}
 	}
 	return m.pack(ctx, to)
+}
+
+// newest is the newest version that a want allows. A pre-release counts only if nothing else is allowed, as in a registry of its
+// own.
+func (m *Mirror) newest(ctx context.Context, want Want, platforms []layout.Platform) (string, error) {
+	all, err := m.Versions(ctx, want.Provider)
+	if err != nil {
+		return "", err
+	}
+	var best *semver.Version
+	for _, v := range all {
+		parsed, err := layout.ParseVersion(v.Version)
+		if err != nil || !want.Allowed(v.Version) || slices.ContainsFunc(platforms, func(p layout.Platform) bool { return !slices.Contains(v.Platforms, p) }) {
+			continue
+		}
+		if best == nil || (best.Prerelease() != "") == (parsed.Prerelease() != "") && parsed.GreaterThan(best) || best.Prerelease() != "" && parsed.Prerelease() == "" {
+			best = parsed
+		}
+	}
+	if best == nil {
+		return "", fmt.Errorf("choose a version of %s: none of its %d versions fits the constraints of the modules, with packages for all platforms", want.Provider, len(all))
+	}
+	return best.Original(), nil
 }
 
 // carry gets an archive, and compares it with the lock file.

@@ -33,6 +33,7 @@ import (
 var (
 	kubeNode  = flag.String("kube-node", "", "the program kube-node")
 	machines  = flag.String("machines", "", "the program local-machines")
+	images    = flag.String("images", "", "the directory with Yuba's images, an OCI layout of \"make image\"")
 	providers = flag.String("providers", "", "a mirror of the providers yuba-dev/machines and gavinbunney/kubectl")
 )
 
@@ -57,16 +58,25 @@ const (
 	gateway = "10.77.0.1"
 )
 
-func newWorld(t *testing.T) *world {
+// newHost starts a host for machines, and copies the modules.
+func newHost(t *testing.T, args ...string) *world {
 	t.Helper()
 	if *kubeNode == "" || *machines == "" || *providers == "" {
 		t.Fatal("this test needs real machines. Run it with\n    make test-platform")
 	}
-	w := &world{t: t, host: t.TempDir(), modules: filepath.Join(t.TempDir(), "modules"), api: apitest.Client(t)}
+	w := &world{t: t, host: t.TempDir(), modules: filepath.Join(t.TempDir(), "modules")}
 	if err := os.CopyFS(w.modules, os.DirFS(filepath.Join(tofutest.RepositoryRoot(t), "examples", "platform", "modules"))); err != nil {
 		t.Fatal(err)
 	}
-	w.startHost()
+	w.startHost(args...)
+	return w
+}
+
+// newWorld is a host with a home that nodes call.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := newHost(t)
+	w.api = apitest.Client(t)
 	rc := filepath.Join(t.TempDir(), "tofurc")
 	if err := os.WriteFile(rc, fmt.Appendf(nil, "provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", *providers), 0o600); err != nil {
 		t.Fatal(err)
@@ -87,9 +97,9 @@ func (w *world) read(name string) string {
 }
 
 // startHost starts local-machines. Whatever happens, nothing of it stays.
-func (w *world) startHost() {
+func (w *world) startHost(args ...string) {
 	w.t.Helper()
-	cmd := exec.Command(*machines, "serve", w.host, "--kube-node", *kubeNode)
+	cmd := exec.Command(*machines, append([]string{"serve", w.host, "--kube-node", *kubeNode}, args...)...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)

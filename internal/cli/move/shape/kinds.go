@@ -84,6 +84,8 @@ var Kinds = []Kind{
 	{GK: gk(groupTenants, "TenantRegistry"), Plural: "tenantregistries", Active: true, Status: true},
 	{GK: gk(groupTenants, "TenantTemplate"), Plural: "tenanttemplates", Active: true, Status: true},
 	Tenants,
+	// Nothing but the mark stops its controller: spec.suspend of a platform would suspend its stacks.
+	{GK: gk("yuba.dev", "Platform"), Plural: "platforms", Active: true, Status: true},
 	Stacks,
 }
 

@@ -110,7 +110,7 @@ func (m *Mover) unstoppable(p *pair) string {
 	}
 	for _, s := range []*Side{m.From, m.To} {
 		if s.files == nil && !s.KnowsMoves {
-			return s.Name + " does not announce that its server knows moves, and nothing else stops the controllers of tenants and applications. Run a current Yuba there, with access to its server"
+			return s.Name + " does not announce that its server knows moves, and nothing else stops the controllers of tenants, applications and platforms. Run a current Yuba there, with access to its server"
 		}
 	}
 	return ""

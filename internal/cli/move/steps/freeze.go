@@ -29,7 +29,7 @@ func (m *Mover) freezing() [][]string {
 	for _, k := range m.From.applications {
 		applications = append(applications, k.String())
 	}
-	return [][]string{{"Kustomization"}, {"TenantRegistry", "TenantTemplate", "Tenant"}, applications, {"HelmRelease", "Terraform"}}
+	return [][]string{{"Kustomization"}, {"TenantRegistry", "TenantTemplate", "Tenant", "Platform"}, applications, {"HelmRelease", "Terraform"}}
 }
 
 // freeze suspends and marks the active objects at the source, and waits until none works any more.

@@ -17,7 +17,7 @@ import (
 // resuming is the order in which kinds are resumed: last those that write others.
 func (m *Mover) resuming() (kinds []shape.Kind) {
 	kinds = append([]shape.Kind{shape.Stacks, shape.HelmReleases}, m.From.applications...)
-	for _, kind := range []string{"Tenant", "TenantTemplate", "TenantRegistry", "Kustomization"} {
+	for _, kind := range []string{"Platform", "Tenant", "TenantTemplate", "TenantRegistry", "Kustomization"} {
 		kinds = append(kinds, shape.KindOf(kind))
 	}
 	return kinds

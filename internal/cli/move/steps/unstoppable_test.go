@@ -4,6 +4,7 @@
 package steps
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +12,22 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/move/shape"
 )
 
-// Tenants cannot be suspended: a server that does not know the marks would go on working on them.
-func TestTenantKindsMoveOnlyBetweenServersThatKnowMoves(t *testing.T) {
+// A kind that controllers work on and that is not suspended would run at both homes.
+func TestAllActiveKindsAreSuspendedAndResumed(t *testing.T) {
+	m := &Mover{From: &Side{}, To: &Side{}}
+	suspended, resumed := slices.Concat(m.freezing()...), []string{}
+	for _, k := range m.resuming() {
+		resumed = append(resumed, k.GK.Kind)
+	}
+	for _, k := range shape.Kinds {
+		if k.Active != slices.Contains(suspended, k.GK.Kind) || k.Active != slices.Contains(resumed, k.GK.Kind) {
+			t.Errorf("%s: active %v; suspended are %v, resumed are %v", k, k.Active, suspended, resumed)
+		}
+	}
+}
+
+// Tenants and platforms cannot be suspended: a server that does not know the marks would go on working on them.
+func TestTenantsAndPlatformsMoveOnlyBetweenServersThatKnowMoves(t *testing.T) {
 	side := func(name string, knows bool) *Side {
 		return &Side{Home: decide.Home{Name: name}, KnowsMoves: knows}
 	}
@@ -32,7 +47,7 @@ func TestTenantKindsMoveOnlyBetweenServersThatKnowMoves(t *testing.T) {
 			m := &Mover{From: c.from, To: c.to}
 			for _, k := range shape.Kinds {
 				want := c.want
-				if !strings.HasPrefix(k.GK.Kind, "Tenant") {
+				if !strings.HasPrefix(k.GK.Kind, "Tenant") && k.GK.Kind != "Platform" {
 					want = ""
 				}
 				got := m.unstoppable(&pair{kind: k})
