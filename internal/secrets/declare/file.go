@@ -32,13 +32,10 @@ type File struct {
 
 // Store is one place. Exactly one field is set.
 type Store struct {
-	Kubernetes     *Kubernetes
-	SOPS           *SOPS
-	Vault          *Vault
-	SSM            *AWS
-	SecretsManager *AWS
-	GoogleCloud    *GoogleCloud
-	AzureKeyVault  *AzureKeyVault
+	Kubernetes *Kubernetes
+	SOPS       *SOPS
+	Vault      *Vault
+	SSM        *SSM
 }
 
 // Kubernetes is a Secret in the API of the server or cluster that commands use.
@@ -57,14 +54,8 @@ type SOPS struct {
 // Vault is a secret in the KV engine, version 2.
 type Vault struct{ Address, Mount, Path, Namespace string }
 
-// AWS is a parameter of Systems Manager, or a secret of Secrets Manager.
-type AWS struct{ Name, Region, KeyID, Endpoint string }
-
-// GoogleCloud is a secret of Secret Manager.
-type GoogleCloud struct{ Project, Name, Endpoint string }
-
-// AzureKeyVault is a secret of a key vault.
-type AzureKeyVault struct{ URL, Name string }
+// SSM is a parameter of Systems Manager.
+type SSM struct{ Name, Region, KeyID, Endpoint string }
 
 // Secret is a declared secret.
 type Secret struct {

@@ -146,18 +146,7 @@ func (r *reader) store(node *yaml.Node, where string) Store {
 		p.done()
 	}
 	if p := part("ssm"); p != nil {
-		s.SSM = p.aws()
-	}
-	if p := part("secretsManager"); p != nil {
-		s.SecretsManager = p.aws()
-	}
-	if p := part("googleCloud"); p != nil {
-		s.GoogleCloud = &GoogleCloud{Project: p.required("project"), Name: p.required("name"), Endpoint: p.endpoint()}
-		p.done()
-	}
-	if p := part("azureKeyVault"); p != nil {
-		s.AzureKeyVault = &AzureKeyVault{URL: p.address("url"), Name: p.required("name")}
-		p.done()
+		s.SSM = p.ssm()
 	}
 	if kinds != 1 {
 		r.problem(node, "%s needs exactly one of %s", where, strings.Join(t.known, ", "))
@@ -197,8 +186,8 @@ func (t *table) sops() *SOPS {
 	return s
 }
 
-func (t *table) aws() *AWS {
-	a := &AWS{Name: t.required("name"), Region: t.required("region"), KeyID: t.text("keyID", ""), Endpoint: t.endpoint()}
+func (t *table) ssm() *SSM {
+	a := &SSM{Name: t.required("name"), Region: t.required("region"), KeyID: t.text("keyID", ""), Endpoint: t.endpoint()}
 	t.done()
 	return a
 }
