@@ -19,7 +19,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
-// accountProgram gives an account a password; its apply stops at a gate while the file "hold" is there.
+// accountProgram gives an account a password; its apply stops at a gate if it is held.
 const accountProgram = `
 variable "database" {
   type      = string
@@ -30,11 +30,12 @@ variable "database_previous" {
   sensitive = true
   default   = null
 }
+variable "held" { default = false }
 resource "terraform_data" "account" {
   input            = sha256(var.database)
   triggers_replace = sha256(var.database)
   provisioner "local-exec" {
-    command = "if [ -e $HOME/hold ]; then touch $HOME/reached; until [ -e $HOME/open ]; do sleep 0.05; done; fi"
+    command = "if ${var.held}; then touch $HOME/reached; until [ -e $HOME/open ]; do sleep 0.05; done; fi"
   }
 }
 output "hash" { value = nonsensitive(terraform_data.account.output) }
@@ -185,7 +186,7 @@ func TestARotationWhoseSecondStepFailsIsFinishedLater(t *testing.T) {
 		t.Fatal("the old value is not valid any more")
 	}
 	r.set("needs_both", true)
-	if text := r.command(1, "rotate", "staging", "--now"); !strings.Contains(text, "still needs the old password") || !strings.Contains(text, "both values are valid again") {
+	if text := r.command(4, "rotate", "staging", "--now"); !strings.Contains(text, "still needs the old password") || !strings.Contains(text, "both values are valid again") {
 		t.Errorf("it says\n%s", text)
 	}
 	if got := r.values(); got["database_previous"] != old || len(got) != 2 {
@@ -205,7 +206,8 @@ func TestStacksRunOneAfterTheOther(t *testing.T) {
 	r := newRotating(t, "")
 	old := r.values()["database"]
 	reached, open := r.y.gate(r.producer)
-	touch(t, filepath.Join(filepath.Dir(open), "hold"))
+	change(t, r.y, r.producer, func(o *infrav1.Terraform) { variable("held", true)(o) })
+	r.y.await(t, r.producer, "the change is applied", ready)
 	cmd := r.start()
 	awaitFile(t, reached)
 	seen := r.y.await(t, r.consumer, "it waits for its turn", func(o *infrav1.Terraform) bool {

@@ -209,7 +209,7 @@ are valid again, and the command tries step 2 when it is called the next time.
 
 Without a name, the command continues an unfinished rotation. An interrupted one is continued from its last step.
 
-The exit code is 5 while both values are valid until the overlap ends, or while a plan waits for approval; it is 4 after a rollback.`,
+The exit code is 5 while both values are valid until the overlap ends, or while a plan waits for approval; it is 4 after a rollback, or if step 2 failed.`,
 		Example: "  yuba secrets rotate staging database\n  yuba secrets rotate staging --due\n  yuba secrets rotate staging --now",
 		Args:    ui.Arguments(1, -1), ValidArgsFunction: g.complete(true),
 	}
