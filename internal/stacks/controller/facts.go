@@ -239,8 +239,12 @@ func (r *Reconciler) configure(ctx context.Context, p *gathered, prog *reads.Pro
 		return err
 	}
 	p.facts.Source = decide.Source{Ready: true, Revision: prog.Revision()}
-	in, err := r.Rules.Resolve(ctx, from, p.obj)
+	turns := &turns{Getter: from, stack: p.stack.String(), now: p.facts.Now}
+	in, err := r.Rules.Resolve(ctx, turns, p.obj)
 	var config *reads.Configuration
+	if err == nil {
+		err = turns.waits()
+	}
 	if err == nil && p.noState != nil {
 		err = p.noState
 	}
@@ -258,7 +262,10 @@ func (p *gathered) conclude(config *reads.Configuration, err error) error {
 	var missing *inputs.Error
 	var problem *reads.Problem
 	var waiting *waitingError
+	var turn *turnError
 	switch {
+	case errors.As(err, &turn):
+		p.facts.Inputs = decide.Inputs{Problem: turn.Error(), Reason: infrav1.ReasonWaiting, Waits: true, WaitsFor: turn.runs, WaitsUntil: turn.until}
 	case errors.As(err, &waiting):
 		p.facts.Inputs = decide.Inputs{Problem: waiting.message, Reason: infrav1.ReasonWaiting, Waits: true, WaitsFor: waiting.producer}
 	case errors.As(err, &missing):

@@ -181,7 +181,7 @@ func inputsNotReady(f Facts) (Decision, bool) {
 		return Decision{}, false
 	}
 	if f.Inputs.Waits {
-		return Decision{Verb: VerbWait, Subject: f.Inputs.WaitsFor, Reason: ReasonWaiting, Message: f.Inputs.Problem}, true
+		return Decision{Verb: VerbWait, Subject: f.Inputs.WaitsFor, Reason: ReasonWaiting, Message: f.Inputs.Problem, NextCheck: f.Inputs.WaitsUntil}, true
 	}
 	d := Decision{Verb: VerbFail, Reason: orDefault(f.Inputs.Reason, ReasonVarsGeneration), Message: f.Inputs.Problem}
 	if !f.Inputs.Lasting {

@@ -159,6 +159,8 @@ type Inputs struct {
 	// failure.
 	Waits    bool
 	WaitsFor string
+	// WaitsUntil is when it stops waiting by itself; zero for never.
+	WaitsUntil time.Time
 }
 
 // Refusal is an attempt that ended before a run: the artifact or the inputs were not usable.

@@ -22,6 +22,8 @@ type Request struct {
 	// Verify requires a valid message authentication code. Only unchanged files have one.
 	Verify bool     `json:"verify,omitempty"`
 	Keys   KeyTexts `json:"keys"`
+	// Recipients are public keys of age. With them, the file is encrypted instead.
+	Recipients []string `json:"recipients,omitempty"`
 }
 
 // KeyTexts are the keys of a Secret.
@@ -34,7 +36,7 @@ type KeyTexts struct {
 	Foreign []string `json:"foreign,omitempty"`
 }
 
-// Answer is a decrypted file, or an error.
+// Answer is a decrypted or encrypted file, or an error.
 type Answer struct {
 	Plain []byte `json:"plain,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -52,7 +54,7 @@ func NewProgram(ctx context.Context, find subprocess.Finder) *Program {
 	return &Program{ctx: ctx, find: find}
 }
 
-// Open implements Opener.
+// Open implements Opener. With recipients, it encrypts.
 func (p *Program) Open(r Request) ([]byte, error) {
 	if p.process == nil && p.find == nil {
 		return nil, errors.New("decryption is not available here")

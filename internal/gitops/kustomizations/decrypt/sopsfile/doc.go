@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sopsfile decrypts files of sops.
+// Package sopsfile decrypts files of sops, and encrypts files for age keys.
 //
 // sops links the libraries of many clouds, so only the program yuba-sops links this package; the
 // server runs that program through package decrypt.

@@ -32,7 +32,7 @@ func init() {
 	}
 }
 
-// Serve decrypts received files until in ends.
+// Serve decrypts or encrypts received files until in ends.
 func Serve(in io.Reader, out io.Writer) error {
 	for in := bufio.NewReader(in); ; {
 		var r decrypt.Request
@@ -44,11 +44,15 @@ func Serve(in io.Reader, out io.Writer) error {
 			return fmt.Errorf("receive a file: %w", err)
 		}
 		var answer decrypt.Answer
-		if answer.Plain, err = Open(r); err != nil {
+		do := Open
+		if len(r.Recipients) > 0 {
+			do = Seal
+		}
+		if answer.Plain, err = do(r); err != nil {
 			answer = decrypt.Answer{Error: err.Error()}
 		}
 		if err := subprocess.Send(out, answer); err != nil {
-			return fmt.Errorf("send a decrypted file: %w", err)
+			return fmt.Errorf("send a file: %w", err)
 		}
 	}
 }

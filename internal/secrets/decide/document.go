@@ -1,0 +1,170 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Value is a secret value. It prints masked.
+type Value string
+
+const masked = "(hidden)"
+
+// String implements fmt.Stringer.
+func (Value) String() string { return masked }
+
+// GoString implements fmt.GoStringer.
+func (Value) GoString() string { return masked }
+
+// MarshalText keeps values out of JSON and YAML.
+func (Value) MarshalText() ([]byte, error) { return []byte(masked), nil }
+
+// Reveal returns the text.
+func (v Value) Reveal() string { return string(v) }
+
+// Document is what one place of a store contains.
+type Document struct {
+	// Values are the values by part.
+	Values map[string]Value
+	// Book says where they come from.
+	Book Book
+}
+
+// Book describes the values of a document. Stores keep it as JSON.
+type Book struct {
+	// Version is that of this format.
+	Version int `json:"version"`
+	// Secrets are the known secrets by name.
+	Secrets map[string]Entry `json:"secrets,omitempty"`
+	// Rotation is the one that is not finished; nil for none.
+	Rotation *Rotation `json:"rotation,omitempty"`
+}
+
+// BookVersion is the version of [Book] that this program writes.
+const BookVersion = 1
+
+// Entry describes one secret.
+type Entry struct {
+	// Generator is the generator that made the value, as canonical text; empty if it was adopted.
+	Generator string `json:"generator,omitempty"`
+	// Made is when the value was made or adopted.
+	Made time.Time `json:"made"`
+	// Adopted: the value was there before Yuba knew it.
+	Adopted bool `json:"adopted,omitempty"`
+	// Expires is when a certificate ends.
+	Expires *time.Time `json:"expires,omitempty"`
+	// Parts are the names of its values.
+	Parts []string `json:"parts"`
+}
+
+// The suffixes of parts that are not the current value.
+const (
+	Previous = "_previous"
+	Retired  = "_retired"
+)
+
+// Phase is a phase of a rotation.
+type Phase string
+
+// The phases.
+const (
+	// PhaseIntroduce: new and old value are valid, the new one is current.
+	PhaseIntroduce Phase = "introduce"
+	// PhaseBack: a dependent failed; the old value is current again, and the new one still valid.
+	PhaseBack Phase = "back"
+	// PhaseRetire: only one value is valid.
+	PhaseRetire Phase = "retire"
+	// PhaseRestore: a dependent failed without the old value; both are valid again.
+	PhaseRestore Phase = "restore"
+)
+
+// Rotation is a rotation that is not finished.
+type Rotation struct {
+	// ID identifies it.
+	ID string `json:"id"`
+	// Names are the rotated secrets.
+	Names []string `json:"names"`
+	Phase Phase    `json:"phase"`
+	// Queue are the dependents that have not run in this phase, in order; Ran are those that have.
+	Queue []string `json:"queue,omitempty"`
+	Ran   []string `json:"ran,omitempty"`
+	// Concerned are the dependents that may have read the value that goes.
+	Concerned []string `json:"concerned,omitempty"`
+	// Started is when the first step began, Since when the phase did.
+	Started time.Time `json:"started"`
+	Since   time.Time `json:"since"`
+	// Back: the rotation is taken back, and the old value is the one that stays.
+	Back bool `json:"back,omitempty"`
+	// Failed is the last failure.
+	Failed *Failure `json:"failed,omitempty"`
+	// Replaced are the entries of the values that are not current.
+	Replaced map[string]Entry `json:"replaced"`
+}
+
+// Failure is a dependent that failed.
+type Failure struct {
+	Dependent string    `json:"dependent"`
+	Message   string    `json:"message"`
+	Phase     Phase     `json:"phase"`
+	At        time.Time `json:"at"`
+}
+
+// Clone returns a copy that shares nothing with the document.
+func (d Document) Clone() Document {
+	out := Document{Values: maps.Clone(d.Values), Book: d.Book}
+	if out.Values == nil {
+		out.Values = map[string]Value{}
+	}
+	out.Book.Version = BookVersion
+	out.Book.Secrets = maps.Clone(d.Book.Secrets)
+	if out.Book.Secrets == nil {
+		out.Book.Secrets = map[string]Entry{}
+	}
+	if r := d.Book.Rotation; r != nil {
+		c := *r
+		c.Names, c.Queue, c.Ran, c.Replaced = slices.Clone(r.Names), slices.Clone(r.Queue), slices.Clone(r.Ran), maps.Clone(r.Replaced)
+		c.Concerned = slices.Clone(r.Concerned)
+		out.Book.Rotation = &c
+	}
+	return out
+}
+
+// Made is a new value of a secret.
+type Made struct {
+	Name   string
+	Entry  Entry
+	Values map[string]Value
+}
+
+// Add returns the document with new secrets, whose parts must not be in it.
+func (d Document) Add(all []Made) Document {
+	out := d.Clone()
+	for _, m := range all {
+		out.Book.Secrets[m.Name] = m.Entry
+		maps.Copy(out.Values, m.Values)
+	}
+	return out
+}
+
+// Adopt returns the document with entries for values that are in it.
+func (d Document) Adopt(name string, e Entry) Document {
+	out := d.Clone()
+	out.Book.Secrets[name] = e
+	return out
+}
+
+// Remove returns the document without a secret.
+func (d Document) Remove(name string) Document {
+	out := d.Clone()
+	for _, part := range out.Book.Secrets[name].Parts {
+		delete(out.Values, part)
+		delete(out.Values, part+Previous)
+		delete(out.Values, part+Retired)
+	}
+	delete(out.Book.Secrets, name)
+	return out
+}

@@ -1,0 +1,204 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Step is the next step of a rotation.
+type Step struct {
+	Do StepVerb
+	// Dependent is the one to run.
+	Dependent string
+	// At is when an overlap ends.
+	At      time.Time
+	Message string
+}
+
+// StepVerb is what a step does.
+type StepVerb string
+
+// The verbs of steps.
+const (
+	// StepNone: no rotation is under way.
+	StepNone StepVerb = "none"
+	// StepRun: a dependent runs with the document as it is.
+	StepRun StepVerb = "run"
+	// StepWait: both values are valid until a time.
+	StepWait StepVerb = "wait"
+	// StepRetire: the value that is not current is removed.
+	StepRetire StepVerb = "retire"
+	// StepFinish: all dependents have run without it.
+	StepFinish StepVerb = "finish"
+)
+
+// Next says what the next step of a rotation is. Overlap is how long both values stay valid.
+func Next(b Book, overlap time.Duration, now time.Time) Step {
+	r := b.Rotation
+	switch {
+	case r == nil:
+		return Step{Do: StepNone}
+	case len(r.Queue) > 0:
+		return Step{Do: StepRun, Dependent: r.Queue[0], Message: fmt.Sprintf("run %s (%s)", r.Queue[0], phaseWords[r.Phase])}
+	case r.Phase == PhaseRetire:
+		return Step{Do: StepFinish, Message: "the rotation is complete"}
+	case r.Phase == PhaseIntroduce && now.Before(r.Since.Add(overlap)):
+		return Step{Do: StepWait, At: r.Since.Add(overlap), Message: "both values are valid"}
+	}
+	return Step{Do: StepRetire, Message: "remove the old value"}
+}
+
+var phaseWords = map[Phase]string{
+	PhaseIntroduce: "step 1 of 2: the new value, with the old one still valid",
+	PhaseBack:      "back to the old value, with the new one still valid",
+	PhaseRetire:    "step 2 of 2: without the old value",
+	PhaseRestore:   "both values are valid again",
+}
+
+// Words says what a phase means.
+func (p Phase) Words() string { return phaseWords[p] }
+
+// Introduce begins a rotation: the made values become current, and the old ones stay valid.
+func Introduce(d Document, id string, made []Made, dependents []string, now time.Time) Document {
+	out := d.Clone()
+	r := &Rotation{ID: id, Phase: PhaseIntroduce, Queue: slices.Clone(dependents), Concerned: slices.Clone(dependents), Started: now, Since: now, Replaced: map[string]Entry{}}
+	for _, m := range made {
+		r.Names = append(r.Names, m.Name)
+		old, known := out.Book.Secrets[m.Name]
+		if !known {
+			old = Entry{Adopted: true, Parts: m.Entry.Parts, Made: now}
+		}
+		// A removed value has no previous one; parts that the generator no longer makes end with the old value.
+		for _, part := range old.Parts {
+			if value, ok := out.Values[part]; ok {
+				out.Values[part+Previous] = value
+				delete(out.Values, part)
+			}
+		}
+		r.Replaced[m.Name] = old
+		for part, value := range m.Values {
+			out.Values[part] = value
+		}
+		out.Book.Secrets[m.Name] = m.Entry
+	}
+	out.Book.Rotation = r
+	return out
+}
+
+// Ran records that the first dependent of the queue has run.
+func Ran(d Document) Document {
+	out := d.Clone()
+	r := out.Book.Rotation
+	r.Ran, r.Queue = append(r.Ran, r.Queue[0]), r.Queue[1:]
+	return out
+}
+
+// Fail records that the first dependent of the queue failed, and turns back: from the first step to the
+// old value, from the second one to both. On the way back, only the failure is recorded.
+func Fail(d Document, message string, now time.Time) Document {
+	out := d.Clone()
+	r := out.Book.Rotation
+	r.Failed = &Failure{Dependent: r.Queue[0], Message: message, Phase: r.Phase, At: now}
+	again := append(slices.Clone(r.Ran), r.Queue[0])
+	switch r.Phase {
+	case PhaseIntroduce:
+		swap(&out)
+		// The others never saw the new value.
+		r.Phase, r.Back, r.Concerned = PhaseBack, true, again
+	case PhaseRetire:
+		out.rename(Retired, Previous)
+		r.Phase = PhaseRestore
+	default:
+		return out
+	}
+	r.Queue, r.Ran, r.Since = again, nil, now
+	return out
+}
+
+// swap makes the previous values current, and the current ones previous.
+func swap(d *Document) {
+	r := d.Book.Rotation
+	for _, name := range r.Names {
+		current, old := d.Book.Secrets[name], r.Replaced[name]
+		taken := map[string]Value{}
+		for _, part := range current.Parts {
+			if value, ok := d.Values[part]; ok {
+				taken[part+Previous] = value
+				delete(d.Values, part)
+			}
+		}
+		for _, part := range old.Parts {
+			if value, ok := d.Values[part+Previous]; ok {
+				d.Values[part] = value
+				delete(d.Values, part+Previous)
+			}
+		}
+		for part, value := range taken {
+			d.Values[part] = value
+		}
+		d.Book.Secrets[name], r.Replaced[name] = old, current
+	}
+}
+
+// rename renames the values that are not current.
+func (d *Document) rename(from, to string) {
+	for _, e := range d.Book.Rotation.Replaced {
+		for _, part := range e.Parts {
+			if value, ok := d.Values[part+from]; ok {
+				d.Values[part+to] = value
+				delete(d.Values, part+from)
+			}
+		}
+	}
+}
+
+// Retire begins the second step: the values that are not current are no longer valid. They stay in the
+// document, under another name, until all dependents have run.
+func Retire(d Document, dependents []string, now time.Time) Document {
+	out := d.Clone()
+	r := out.Book.Rotation
+	if r.Back {
+		dependents = r.Concerned
+	}
+	out.rename(Previous, Retired)
+	r.Phase, r.Queue, r.Ran, r.Since = PhaseRetire, slices.Clone(dependents), nil, now
+	return out
+}
+
+// Finish ends a rotation: what is not current is forgotten.
+func Finish(d Document) Document {
+	out := d.Clone()
+	for _, e := range out.Book.Rotation.Replaced {
+		for _, part := range e.Parts {
+			delete(out.Values, part+Retired)
+			delete(out.Values, part+Previous)
+		}
+	}
+	// A secret that was lost before its rotation was taken back is lost again.
+	for name, e := range out.Book.Secrets {
+		if out.Book.Rotation.Back && slices.Contains(out.Book.Rotation.Names, name) && e.Adopted && len(e.Parts) > 0 {
+			if _, there := out.Values[e.Parts[0]]; !there {
+				delete(out.Book.Secrets, name)
+			}
+		}
+	}
+	out.Book.Rotation = nil
+	return out
+}
+
+// Only returns the document without dependents that are no longer declared, and whether there were any.
+func Only(d Document, dependents []string) (Document, bool) {
+	r := d.Book.Rotation
+	gone := func(name string) bool { return !slices.Contains(dependents, name) }
+	if r == nil || !slices.ContainsFunc(r.Queue, gone) {
+		return d, false
+	}
+	out := d.Clone()
+	r = out.Book.Rotation
+	r.Queue, r.Concerned = slices.DeleteFunc(r.Queue, gone), slices.DeleteFunc(r.Concerned, gone)
+	return out, true
+}

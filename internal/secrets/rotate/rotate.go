@@ -1,0 +1,217 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rotate
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/secrets/decide"
+	"github.com/yuba-dev/yuba/internal/secrets/generate"
+)
+
+// rotation is one call.
+type rotation struct {
+	*Keeper
+	ask Ask
+	// asked: what was asked for has begun, in this call or in the one that it continues.
+	asked bool
+	// failed is the dependent that failed in this call.
+	failed error
+	// done are the secrets whose rotation this call finished.
+	done []string
+}
+
+// Rotate continues a rotation that is not finished, and then rotates what is asked for, in two steps.
+func (k *Keeper) Rotate(ctx context.Context, ask Ask) (*Report, error) {
+	r := &rotation{Keeper: k, ask: ask, asked: len(ask.Names) == 0 && !ask.Due && !ask.All}
+	err := r.steps(ctx)
+	d, _, readErr := k.Store.Read(ctx)
+	if readErr != nil {
+		return nil, errors.Join(err, readErr)
+	}
+	return k.report(d, decide.Secrets(k.facts(d))), err
+}
+
+// steps makes one step after the other. Each begins with a read, so it does not matter which process made
+// the one before.
+func (r *rotation) steps(ctx context.Context) error {
+	for {
+		d, _, err := r.Store.Read(ctx)
+		if err != nil {
+			return err
+		}
+		if _, gone := decide.Only(d, r.Dependents); gone {
+			if err := r.write(ctx, d, func(d decide.Document) decide.Document { d, _ = decide.Only(d, r.Dependents); return d }); err != nil {
+				return err
+			}
+			continue
+		}
+		overlap := r.overlap()
+		if r.ask.Now {
+			overlap = 0
+		}
+		step := decide.Next(d.Book, overlap, r.Now())
+		over, err := r.step(ctx, d, step)
+		if over || err != nil {
+			return err
+		}
+	}
+}
+
+// step makes a step; over ends the call.
+func (r *rotation) step(ctx context.Context, d decide.Document, step decide.Step) (over bool, err error) {
+	now := r.Now().UTC().Truncate(time.Second)
+	switch step.Do {
+	case decide.StepNone:
+		return r.begin(ctx, now)
+	case decide.StepRun:
+		return false, r.run(ctx, d, step.Dependent)
+	case decide.StepWait:
+		if err := r.mirror(ctx, d, nil); err != nil {
+			return true, err
+		}
+		return true, &WaitingError{fmt.Sprintf("both values of %s are valid until %s. Then finish the rotation, or end it now with --now:\n    yuba secrets rotate %s",
+			strings.Join(d.Book.Rotation.Names, ", "), step.At.Format(time.RFC3339), r.Environment)}
+	case decide.StepRetire:
+		if r.failed != nil && d.Book.Rotation.Phase == decide.PhaseRestore {
+			return true, fmt.Errorf("rotate %s: step 2 failed, and both values are valid again: %w\nRemove the cause, and try step 2 again:\n    yuba secrets rotate %s",
+				strings.Join(d.Book.Rotation.Names, ", "), r.failed, r.Environment)
+		}
+		return false, r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Retire(d, r.Dependents, now) })
+	default:
+		return r.finish(ctx, d)
+	}
+}
+
+// begin makes the new values.
+func (r *rotation) begin(ctx context.Context, now time.Time) (over bool, err error) {
+	if r.asked {
+		if len(r.done) == 0 && len(r.ask.Names) == 0 {
+			r.News("Nothing to rotate.")
+		}
+		return true, nil
+	}
+	r.asked = true
+	for _, name := range r.Dependents {
+		if err := r.Stacks.Check(ctx, name); err != nil {
+			return true, fmt.Errorf("rotate: nothing was changed, because %s could not run with new values: %w", name, err)
+		}
+	}
+	var names []string
+	_, err = r.change(ctx, func(d decide.Document) (*decide.Document, error) {
+		if d.Book.Rotation != nil {
+			return nil, nil // somebody else began one meanwhile: it is continued
+		}
+		var err error
+		if names, err = r.ask.names(decide.Secrets(r.facts(d)), r.File); err != nil || len(names) == 0 {
+			return nil, err
+		}
+		made, err := generate.All(r.File, names, d.Values, now)
+		if err != nil {
+			return nil, err
+		}
+		return ptr(decide.Introduce(d, rand.Text()[:12], made, r.Dependents, now)), nil
+	})
+	if err == nil && len(names) > 0 {
+		r.News("Rotating %s. Step 1 of 2: the new values are current, and the old ones stay valid.", strings.Join(names, ", "))
+	}
+	return false, err
+}
+
+// run runs a dependent, and records how it went.
+func (r *rotation) run(ctx context.Context, d decide.Document, name string) error {
+	if err := r.mirror(ctx, d, nil); err != nil {
+		return err
+	}
+	phase := d.Book.Rotation.Phase
+	r.News("Running %s (%s) …", name, phase.Words())
+	err := r.Stacks.Run(ctx, name)
+	var failed *FailedError
+	switch {
+	case err == nil:
+		return r.write(ctx, d, decide.Ran)
+	case !errors.As(err, &failed):
+		return err
+	}
+	now := r.Now().UTC().Truncate(time.Second)
+	if err := r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Fail(d, failed.Message, now) }); err != nil {
+		return err
+	}
+	r.failed = fmt.Errorf("%s failed: %w", name, err)
+	switch phase {
+	case decide.PhaseIntroduce:
+		r.News("%s failed. Going back to the old values; the new ones stay valid until all have run.", name)
+		return nil
+	case decide.PhaseRetire:
+		r.News("%s failed without the old values. Both are valid again.", name)
+		return nil
+	}
+	return fmt.Errorf("rotate %s: %w on the way back (%s). Both values are valid. Remove the cause, and continue:\n    yuba secrets rotate %s",
+		strings.Join(d.Book.Rotation.Names, ", "), r.failed, phase.Words(), r.Environment)
+}
+
+// finish forgets the old values.
+func (r *rotation) finish(ctx context.Context, d decide.Document) (over bool, err error) {
+	rot := d.Book.Rotation
+	if err := r.write(ctx, d, decide.Finish); err != nil {
+		return true, err
+	}
+	if err := r.mirror(ctx, decide.Finish(d), nil); err != nil {
+		return true, err
+	}
+	names := strings.Join(rot.Names, ", ")
+	if rot.Back {
+		because := ""
+		if rot.Failed != nil {
+			because = fmt.Sprintf(": %s failed: %s", rot.Failed.Dependent, rot.Failed.Message)
+		}
+		return true, &FailedError{fmt.Sprintf("rotate %s: rolled back to the old values%s", names, because)}
+	}
+	r.News("Rotated %s. The old values are gone.", names)
+	r.done = append(r.done, rot.Names...)
+	r.covers(rot.Names)
+	return false, nil
+}
+
+// covers notes that secrets that were asked for are rotated, if the call continued their rotation.
+func (r *rotation) covers(names []string) {
+	if r.asked || len(r.ask.Names) == 0 {
+		return
+	}
+	for _, name := range r.ask.Names {
+		found := false
+		for _, other := range names {
+			found = found || name == other
+		}
+		if !found {
+			return
+		}
+	}
+	r.asked = true
+}
+
+// write writes what a step makes of a document, if the document is still the one that the step was decided
+// on. If it is not, the next step is decided anew.
+func (r *rotation) write(ctx context.Context, was decide.Document, next func(decide.Document) decide.Document) error {
+	_, err := r.change(ctx, func(now decide.Document) (*decide.Document, error) {
+		if !sameRotation(was.Book.Rotation, now.Book.Rotation) {
+			return nil, nil
+		}
+		return ptr(next(now)), nil
+	})
+	return err
+}
+
+// sameRotation reports whether two processes are at the same step.
+func sameRotation(a, b *decide.Rotation) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.ID == b.ID && a.Phase == b.Phase && len(a.Queue) == len(b.Queue) && a.Since.Equal(b.Since)
+}

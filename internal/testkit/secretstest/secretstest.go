@@ -1,0 +1,94 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package secretstest is the conformance suite of the places of secrets.
+package secretstest
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/secrets/decide"
+	"github.com/yuba-dev/yuba/internal/secrets/keep"
+)
+
+// Document is a document with a rotation under way.
+func Document() decide.Document {
+	made := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	d := decide.Document{}.Add([]decide.Made{{Name: "db", Entry: decide.Entry{Generator: "password length=32", Made: made, Parts: []string{"db"}}, Values: map[string]decide.Value{"db": "old \"quoted\"\nline: {{ü}}"}}})
+	return decide.Introduce(d, "id", []decide.Made{{Name: "db", Entry: decide.Entry{Generator: "password length=32", Made: made, Parts: []string{"db"}}, Values: map[string]decide.Value{"db": "new"}}},
+		[]string{"a/x", "a/y"}, made)
+}
+
+// Conform checks that a place without a document keeps the promises of the interface.
+func Conform(t *testing.T, p keep.Place) {
+	t.Helper()
+	ctx := t.Context()
+	read := func(want decide.Document) string {
+		t.Helper()
+		got, tag, err := p.Read(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: read %+v, want %+v", p.Name(), got.Book, want.Book)
+		}
+		return tag
+	}
+	first := Document()
+	delete(first.Values, "db_previous") // some clouds refuse {{
+	first.Values["db_previous"] = "old \"quoted\"\nline: ü"
+	if tag := read(decide.Document{}.Clone()); tag != "" {
+		t.Fatal("a document that is not there has the tag", tag)
+	}
+	if err := p.Write(ctx, first, ""); err != nil {
+		t.Fatal(err)
+	}
+	was := read(first)
+	if err := p.Write(ctx, first, ""); !errors.Is(err, keep.ErrMoved) {
+		t.Fatal("created over a document:", err)
+	}
+	second := decide.Ran(first)
+	if err := p.Write(ctx, second, was); err != nil {
+		t.Fatal(err)
+	}
+	read(second)
+	if err := p.Write(ctx, first, was); !errors.Is(err, keep.ErrMoved) {
+		t.Fatal("replaced another document than the one read:", err)
+	}
+	read(second)
+	mirror(t, p, second)
+}
+
+// mirror checks copies, with the same place as the copy of other documents.
+func mirror(t *testing.T, p keep.Place, now decide.Document) {
+	t.Helper()
+	ctx := t.Context()
+	finished := decide.Finish(decide.Retire(decide.Ran(now), nil, time.Now()))
+	for i, want := range []bool{true, false} {
+		if changed, err := keep.Mirror(ctx, finished, p); err != nil || changed != want {
+			t.Fatalf("copy %d: changed %v, %v", i, changed, err)
+		}
+	}
+	got, tag, err := p.Read(ctx)
+	if err != nil || len(got.Values) != 1 || got.Values["db"] != "new" {
+		t.Fatalf("the copy has %d values, %v", len(got.Values), err)
+	}
+	got.Values["mine"], got.Values["api"] = "stays", "theirs"
+	if err := p.Write(ctx, got, tag); err != nil {
+		t.Fatal(err)
+	}
+	if differs, err := keep.Differs(ctx, finished, p); differs || err != nil {
+		t.Fatalf("a value of somebody else is a difference: %v, %v", differs, err)
+	}
+	more := finished.Add([]decide.Made{{Name: "api", Entry: decide.Entry{Parts: []string{"api"}}, Values: map[string]decide.Value{"api": "ours"}}})
+	var foreign *keep.ForeignError
+	if _, err := keep.Mirror(ctx, more, p); !errors.As(err, &foreign) {
+		t.Fatalf("a value of somebody else was overwritten: %v", err)
+	}
+	if got, _, _ := p.Read(ctx); got.Values["mine"] != "stays" || got.Values["api"] != "theirs" {
+		t.Fatal("values of somebody else are gone")
+	}
+}
