@@ -22,7 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/speculative"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
-	"github.com/yuba-dev/yuba/internal/tofu/state/migration"
+	"github.com/yuba-dev/yuba/internal/tofu/state/refactorfile"
 	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
 )
 
@@ -50,11 +50,11 @@ type planned struct {
 
 // preview makes a proposal of a file, and plans it.
 func (o *options) preview(ctx context.Context, s *session.Session, name string) (*proposal, error) {
-	text, err := s.ReadFile(name, migration.MaxSize)
+	text, err := s.ReadFile(name, refactorfile.MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("read the refactoring: %w", err)
 	}
-	file, err := migration.Parse(name, text)
+	file, err := refactorfile.Parse(name, text)
 	if err != nil {
 		return nil, ui.WithCode(ui.ExitUsage, err)
 	}
@@ -83,13 +83,13 @@ func (o *options) previewUndo(ctx context.Context, s *session.Session, id string
 			return nil, s.StackError("plan", keyIn(s, name), err)
 		}
 	}
-	expected := new(migration.Migration)
+	expected := new(refactorfile.File)
 	if o.expect != "" {
-		text, err := s.ReadFile(o.expect, migration.MaxSize)
+		text, err := s.ReadFile(o.expect, refactorfile.MaxSize)
 		if err != nil {
 			return nil, fmt.Errorf("read what the plans may change: %w", err)
 		}
-		if expected, err = migration.ParseExpected(o.expect, text); err != nil {
+		if expected, err = refactorfile.ParseExpected(o.expect, text); err != nil {
 			return nil, ui.WithCode(ui.ExitUsage, err)
 		}
 	}
@@ -97,11 +97,11 @@ func (o *options) previewUndo(ctx context.Context, s *session.Session, id string
 }
 
 // resolve finds the stacks that a file names.
-func (o *options) resolve(ctx context.Context, s *session.Session, file *migration.Migration, p *proposal) error {
+func (o *options) resolve(ctx context.Context, s *session.Session, file *refactorfile.File, p *proposal) error {
 	var all *infrav1.TerraformList
 	return file.Resolve(func(reference string) (string, error) {
 		name := reference
-		if dir, ok := migration.Dir(reference); ok {
+		if dir, ok := refactorfile.Dir(reference); ok {
 			if all == nil {
 				all = new(infrav1.TerraformList)
 				if err := s.Objects.List(ctx, all, client.InNamespace(s.Namespace)); err != nil {
@@ -154,7 +154,7 @@ func (o *options) stackOf(dir string, stacks []infrav1.Terraform, workspace stri
 
 // plan plans the stacks on their new states. A stack that reads what another one will publish is planned
 // again with the planned outputs of that one.
-func (o *options) plan(ctx context.Context, s *session.Session, file *migration.Migration, names []string, p *proposal) error {
+func (o *options) plan(ctx context.Context, s *session.Session, file *refactorfile.File, names []string, p *proposal) error {
 	for stack := range o.dirs {
 		if !slices.Contains(names, stack) {
 			return ui.Exitf(ui.ExitUsage, "--dir names the stack %s, which the refactoring does not", stack)
@@ -220,7 +220,7 @@ func (o *options) planOne(ctx context.Context, s *session.Session, name string, 
 }
 
 // judge compares a plan with what the file expects.
-func (o *options) judge(ctx context.Context, s *session.Session, file *migration.Migration, t *content.Try) planned {
+func (o *options) judge(ctx context.Context, s *session.Session, file *refactorfile.File, t *content.Try) planned {
 	one := planned{Stack: t.Name, Result: t.Result(), Changes: t.Changes, Try: t}
 	if dir := o.dirs[t.Name]; dir != "" {
 		one.Elsewhere = dir

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/tofu/state"
-	"github.com/yuba-dev/yuba/internal/tofu/state/migration"
+	"github.com/yuba-dev/yuba/internal/tofu/state/refactorfile"
 )
 
 // resource is an instance as "MODULE ADDRESS < DEPENDENCIES", with attributes.
@@ -38,7 +38,7 @@ func TestByModule(t *testing.T) {
 	if !strings.Contains(text, "# web reads module.db.module.in.x.server of db: publish") || !strings.Contains(text, "# db reads x.net of mono") {
 		t.Error(text)
 	}
-	m, err := migration.Parse("x.hcl", []byte(text))
+	m, err := refactorfile.Parse("x.hcl", []byte(text))
 	if err != nil || len(m.Steps) != 2 || m.Steps[0].From != "module.db" || m.Steps[0].ToState != "db" {
 		t.Errorf("%v: %s", err, text)
 	}
@@ -61,7 +61,7 @@ func TestByOwner(t *testing.T) {
 	if len(s.Cycle) != 2 || !strings.Contains(s.File(false), "These need each other") {
 		t.Errorf("the cycle: %q\n%s", s.Cycle, s.File(false))
 	}
-	if _, err := migration.Parse("x.hcl", []byte(s.File(false))); err != nil {
+	if _, err := refactorfile.Parse("x.hcl", []byte(s.File(false))); err != nil {
 		t.Error(err)
 	}
 }

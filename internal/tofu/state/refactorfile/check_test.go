@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package migration
+package refactorfile
 
 import (
 	"slices"
@@ -20,7 +20,7 @@ func TestCheck(t *testing.T) {
 	output := func(action plan.Action, name string) plan.OutputValueChange {
 		return plan.OutputValueChange{Action: action, Name: name}
 	}
-	m := &Migration{Imports: []Import{{Stack: "db", Address: "x.i", ID: "i-1"}}, Expected: map[string]*Expected{"db": {Update: []string{"x.u"}, Outputs: []string{"o"}}}}
+	m := &File{Imports: []Import{{Stack: "db", Address: "x.i", ID: "i-1"}}, Expected: map[string]*Expected{"db": {Update: []string{"x.u"}, Outputs: []string{"o"}}}}
 	fulfilled := plan.Plan{Changes: []plan.ResourceChange{imported("x.i", "i-1"), change(plan.Update, "x.u")}, Outputs: []plan.OutputValueChange{output(plan.Update, "o")}}
 	with := func(c ...plan.ResourceChange) *plan.Plan {
 		p := fulfilled

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migration reads files that say how states are to be rearranged: those of Yuba, and those of
+// Package refactorfile reads files that say how states are to be rearranged: those of Yuba, and those of
 // tfmigrate.
 //
 // Nouns:
@@ -9,7 +9,7 @@
 //   - A file has blocks. Yuba's are move, remove, replace_provider, import and expect; tfmigrate's are
 //     migration "state" and migration "multi_state". One file may have both.
 //   - A reference names a state in a file: the name of a stack, or, in tfmigrate's blocks, a directory.
-//     [Migration.Resolve] makes names of stacks of both.
+//     [File.Resolve] makes names of stacks of both.
 //   - Expected are the changes that a stack's plan may and must have afterwards.
 //
 // Invariants:
@@ -17,4 +17,4 @@
 //   - The package is pure: the text of a file in, steps of package moves out.
 //   - Nothing of a file is ignored: an unknown block, attribute or action is an error with its line.
 //   - Expressions are constants or addresses. Functions and variables are refused.
-package migration
+package refactorfile

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package migration
+package refactorfile
 
 import (
 	"fmt"
@@ -51,7 +51,7 @@ func TestYubasOwnBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Migration{
+	want := &File{
 		Steps: []moves.Step{
 			{Verb: moves.Move, State: "monolith", From: `module.db["a b"]`, ToState: "db", To: "module.database", Place: "refactor.hcl:3"},
 			{Verb: moves.Move, State: "monolith", From: "aws_kms_key.db", ToState: "db", To: "aws_kms_key.db", Place: "refactor.hcl:9"},

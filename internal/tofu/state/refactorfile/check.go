@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package migration
+package refactorfile
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 // Check compares the plan of a stack on its new state with what the file expects: no change but those
 // that it names, and all of these. The problems are sentences, in the order of the plan.
-func (m *Migration) Check(stack string, p *plan.Plan) (problems []string) {
+func (m *File) Check(stack string, p *plan.Plan) (problems []string) {
 	e := m.Expected[stack]
 	if e == nil {
 		e = &Expected{}

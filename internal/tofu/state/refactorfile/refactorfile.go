@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package migration
+package refactorfile
 
 import (
 	"fmt"
@@ -20,8 +20,8 @@ const (
 	dirMark = "dir:"
 )
 
-// Migration is what a file says.
-type Migration struct {
+// File is what a file says.
+type File struct {
 	// Steps are the changes of states, in the order of the file.
 	Steps []moves.Step
 	// Imports are objects that the plans have to import.
@@ -47,7 +47,7 @@ type Expected struct {
 func Dir(reference string) (dir string, ok bool) { return strings.CutPrefix(reference, dirMark) }
 
 // References returns everything that the file names as a state, sorted.
-func (m *Migration) References() []string {
+func (m *File) References() []string {
 	found := map[string]bool{}
 	for _, s := range m.Steps {
 		found[s.State], found[s.ToState] = true, true
@@ -63,7 +63,7 @@ func (m *Migration) References() []string {
 }
 
 // Resolve replaces all references by names of stacks.
-func (m *Migration) Resolve(name func(reference string) (string, error)) error {
+func (m *File) Resolve(name func(reference string) (string, error)) error {
 	names := map[string]string{"": ""}
 	for _, reference := range m.References() {
 		var err error

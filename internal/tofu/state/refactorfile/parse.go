@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package migration
+package refactorfile
 
 import (
 	"cmp"
@@ -22,11 +22,11 @@ import (
 type parser struct {
 	name string
 	text []byte
-	out  *Migration
+	out  *File
 }
 
 // Parse reads a file. Its name is for messages.
-func Parse(name string, text []byte) (*Migration, error) {
+func Parse(name string, text []byte) (*File, error) {
 	m, err := parse(name, text)
 	if err == nil && len(m.Steps)+len(m.Imports) == 0 {
 		return nil, fmt.Errorf("read %s: it changes nothing. Write a block such as:\n"+
@@ -36,7 +36,7 @@ func Parse(name string, text []byte) (*Migration, error) {
 }
 
 // ParseExpected reads a file that has only expect blocks.
-func ParseExpected(name string, text []byte) (*Migration, error) {
+func ParseExpected(name string, text []byte) (*File, error) {
 	m, err := parse(name, text)
 	if err == nil && len(m.Steps)+len(m.Imports) > 0 {
 		return nil, fmt.Errorf("read %s: only expect blocks are allowed in it", name)
@@ -44,7 +44,7 @@ func ParseExpected(name string, text []byte) (*Migration, error) {
 	return m, err
 }
 
-func parse(name string, text []byte) (*Migration, error) {
+func parse(name string, text []byte) (*File, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("read %s: it has more than %d bytes", name, MaxSize)
 	}
@@ -52,7 +52,7 @@ func parse(name string, text []byte) (*Migration, error) {
 	if diags.HasErrors() {
 		return nil, fmt.Errorf("read %s: %w", name, first(diags))
 	}
-	p := &parser{name: filepath.Base(name), text: text, out: &Migration{Expected: map[string]*Expected{}, Workspaces: map[string]string{}}}
+	p := &parser{name: filepath.Base(name), text: text, out: &File{Expected: map[string]*Expected{}, Workspaces: map[string]string{}}}
 	body, ok := file.Body.(*hclsyntax.Body)
 	if !ok {
 		return nil, fmt.Errorf("read %s: it is not HCL", name)
