@@ -158,6 +158,11 @@ type TerraformStatus struct {
 	// +optional
 	StateSerial *int64 `json:"stateSerial,omitempty"`
 
+	// (Yuba) Where the state is, for a stack with a custom backend, and for one that had one. When
+	// the spec names another place, nothing runs until "yuba state migrate" has moved the state.
+	// +optional
+	Backend *BackendStatus `json:"backend,omitempty"`
+
 	// (Yuba) The deleted stack whose state this one adopted. While it is set, plans wait for
 	// approval, even with approvePlan: auto. Cleared when an approved plan was applied, or a plan
 	// found nothing to change.

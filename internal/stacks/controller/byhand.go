@@ -17,6 +17,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
@@ -85,6 +86,9 @@ func (r *Reconciler) describeByHand(ctx context.Context, p *gathered, req run.Re
 	if err := r.mayOperate(ctx, &p.pass, req); err != nil {
 		return nil, err
 	}
+	if req.Change != nil && req.Change.Verb == run.StateMigrate {
+		return r.describeMigration(ctx, p, req, rec)
+	}
 	spec := run.Spec{Operation: req.Operation, StateChange: req.Change, Stack: p.stack, Workspace: p.obj.WorkspaceName(),
 		Backend: run.Backend{Kind: backendKind(p.obj)}, Limits: r.Limits}
 	if !spec.AtServer() {
@@ -92,7 +96,12 @@ func (r *Reconciler) describeByHand(ctx context.Context, p *gathered, req run.Re
 		if err != nil {
 			return nil, err
 		}
+		if problem := backendProblem(p); problem != "" {
+			return nil, &run.RefusedError{Message: fmt.Sprintf("%s: %s", p.stack, problem)}
+		}
 		spec = configured
+	} else if was, known := stateAt(p.obj); known && was != inputs.ManagedLocation {
+		return nil, &run.RefusedError{Message: fmt.Sprintf("%s: %s", p.stack, backendMoved(was, inputs.ManagedLocation, p.obj))}
 	}
 	spec.Protocol, spec.ID, spec.Purpose = run.ProtocolVersion, run.NewID(p.now), run.PurposePerson
 	rec.Spec = spec
@@ -261,6 +270,7 @@ func (r *Reconciler) holdByHand(ctx context.Context, p *pass, rec run.Record) er
 // takeByHand records the end of a manual operation. A changed state needs a new plan.
 func takeByHand(p *collected, rec run.Record) {
 	status, result := &p.obj.Status, rec.Result
+	takeMigration(p.obj, rec)
 	if ref := status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID {
 		status.CurrentRun = nil
 	}
