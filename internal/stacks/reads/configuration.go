@@ -38,7 +38,7 @@ type Configuration struct {
 	backend   run.Backend
 	// location says where the backend keeps the state. It is derived, so no digest covers it.
 	location string
-	varFiles  []string
+	varFiles []string
 	// fromVarFiles are the variables assigned in files of values.
 	fromVarFiles map[string]module.Position
 	files        []run.File

@@ -317,4 +317,3 @@ func refused(err error) error {
 	}
 	return fault.New(class, "migrate the state: %w", err)
 }
-
