@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
@@ -119,7 +120,11 @@ func migrateState(ctx context.Context, s *session.Session, t *infrav1.Terraform,
 	if there == nil {
 		return changeState(ctx, s, key, change, f.changeFlags)
 	}
-	if err := mayRename(s, t, key); err != nil {
+	t, err := atRest(ctx, s, t)
+	if err == nil {
+		err = mayRename(s, t, key)
+	}
+	if err != nil {
 		return err
 	}
 	if f.dryRun {
@@ -155,12 +160,40 @@ func migrateState(ctx context.Context, s *session.Session, t *infrav1.Terraform,
 	return nil
 }
 
+// atRest waits for the run in progress, which uses the former backend, and returns the stack after it.
+func atRest(ctx context.Context, s *session.Session, t *infrav1.Terraform) (*infrav1.Terraform, error) {
+	key := session.KeyOf(t)
+	for t.Status.CurrentRun != nil {
+		id := t.Status.CurrentRun.ID
+		s.News("Waiting for run %s of %s …", id, key)
+		if _, err := s.AwaitRun(ctx, key, id); err != nil {
+			return nil, err
+		}
+		for begun := time.Now(); t.Status.CurrentRun != nil && t.Status.CurrentRun.ID == id; { // until its end is recorded
+			if time.Since(begun) > recordedWithin {
+				return nil, ui.Exitf(ui.ExitFailure, "migrate the state of %s: the end of run %s is not recorded yet. Try again", key, id)
+			}
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(recordedWithin / 100):
+			}
+			var err error
+			if t, err = s.Get(ctx, key); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return t, nil
+}
+
+// recordedWithin limits the wait for the status after a run's end.
+const recordedWithin = 20 * time.Second
+
 // mayRename refuses a stack whose state would be out of sight afterwards.
 func mayRename(s *session.Session, t *infrav1.Terraform, key types.NamespacedName) error {
 	status := &t.Status
 	switch {
-	case status.CurrentRun != nil:
-		return ui.Exitf(ui.ExitFailure, "migrate the state of %s: run %s is in progress. Wait for it:\n    yuba logs %s -f", key, status.CurrentRun.ID, s.Call(key))
 	case status.Backend != nil, !t.KeepsOwnState() && status.StateSerial != nil && *status.StateSerial > 0:
 		return nil
 	case status.LastAppliedRevision == "" && status.LastAppliedRun == "":

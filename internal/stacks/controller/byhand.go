@@ -17,7 +17,6 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
@@ -100,8 +99,6 @@ func (r *Reconciler) describeByHand(ctx context.Context, p *gathered, req run.Re
 			return nil, &run.RefusedError{Message: fmt.Sprintf("%s: %s", p.stack, problem)}
 		}
 		spec = configured
-	} else if was, known := stateAt(p.obj); known && was != inputs.ManagedLocation {
-		return nil, &run.RefusedError{Message: fmt.Sprintf("%s: %s", p.stack, backendMoved(was, inputs.ManagedLocation, p.obj))}
 	}
 	spec.Protocol, spec.ID, spec.Purpose = run.ProtocolVersion, run.NewID(p.now), run.PurposePerson
 	rec.Spec = spec

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -95,11 +96,14 @@ func (r *Reconciler) describeMigration(ctx context.Context, p *gathered, req run
 	if was == p.config.StateLocation() {
 		return nil, &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: it is at %s, as the spec says. Name another backend with --to, or in the spec", p.stack, was)}
 	}
+	if why := localRefused(was, p); why != "" {
+		return nil, &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: %s", p.stack, why)}
+	}
 	own, other, into := from, p, true
 	if !p.obj.KeepsOwnState() {
 		own, other, into = p, from, false
 	}
-	if err := r.mayMigrate(ctx, own, other); err != nil {
+	if err := r.mayMigrate(ctx, own); err != nil {
 		return nil, err
 	}
 	spec, err := r.migrationSpec(ctx, own, other, req)
@@ -122,6 +126,21 @@ func (r *Reconciler) describeMigration(ctx context.Context, p *gathered, req run
 	return rec, err
 }
 
+// localRefused: a local backend keeps the only copy of a state in the stack's directory on one runner,
+// where runs of other backends do not keep it, and in the very file where runs put a managed state.
+func localRefused(was string, p *gathered) string {
+	local := func(location string) bool { return location == "local" || strings.HasPrefix(location, "local ") }
+	switch now := p.config.StateLocation(); {
+	case local(now):
+		return "a local backend keeps a state only in the stack's directory on one runner. Choose another backend"
+	case local(was) && !p.obj.KeepsOwnState():
+		return fmt.Sprintf("a state in a local backend cannot be copied to Yuba's store, because runs keep both in the same file. "+
+			"Let the spec name the local backend again, read the state, and push it:\n    yuba shell %[1]s -n %[2]s -- tofu state pull >state.json\n"+
+			"    (change the spec)\n    yuba state push %[1]s -n %[2]s state.json --force\n    yuba state migrate %[1]s -n %[2]s --accept", p.obj.Name, p.obj.Namespace)
+	}
+	return ""
+}
+
 // fresh is the pass for a variant of its object.
 func (p *gathered) fresh(obj *infrav1.Terraform) *gathered {
 	next := &gathered{held: p.held}
@@ -129,14 +148,10 @@ func (p *gathered) fresh(obj *infrav1.Terraform) *gathered {
 	return next
 }
 
-// mayMigrate refuses pairs of backends that would overwrite each other, and a locked state.
-func (r *Reconciler) mayMigrate(ctx context.Context, own, other *gathered) error {
+// mayMigrate refuses a managed state that somebody else has locked.
+func (r *Reconciler) mayMigrate(ctx context.Context, own *gathered) error {
 	if own.obj.KeepsOwnState() {
 		return nil
-	}
-	if other.config.StateLocation() == "local" {
-		return &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: the local backend keeps it in the file where runs put the state that Yuba keeps. "+
-			"Migrate it to a local backend with another path first:\n    yuba state migrate %s -n %s --to local --set path=moved.tfstate", own.stack, own.obj.Name, own.obj.Namespace)}
 	}
 	holder, err := r.States.HolderNow(ctx, stateKeyOf(own.obj))
 	if err != nil {

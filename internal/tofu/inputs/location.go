@@ -41,7 +41,7 @@ func (b BackendConfig) Location(settings []Setting) string {
 	if b.Kind == BackendManaged {
 		return ManagedLocation
 	}
-	kind, values := written(b.HCL)
+	kind, values := settingsIn(b.HCL)
 	for _, s := range settings {
 		value := s.Value.Reveal()
 		if s.Secret && s.Name != "conn_str" {
@@ -88,9 +88,9 @@ func bare(value string) string {
 	return strings.Join(kept, ",")
 }
 
-// written reads the backend's type and its settings from an override file; those of blocks and
+// settingsIn reads the backend's type and its settings from an override file; those of blocks and
 // objects as "NAME.KEY".
-func written(text string) (kind string, values map[string]string) {
+func settingsIn(text string) (kind string, values map[string]string) {
 	values = map[string]string{}
 	file, diags := hclsyntax.ParseConfig([]byte(text), "", hcl.InitialPos)
 	if diags.HasErrors() {

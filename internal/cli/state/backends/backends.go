@@ -36,7 +36,6 @@ var Presets = []Preset{
 	{Type: "http", Short: "a server with the HTTP protocol, such as GitLab", Required: []string{"address"}, Credentials: []string{"password", "client_private_key_pem"}},
 	{Type: "pg", Short: "PostgreSQL", Credentials: []string{"conn_str"}},
 	{Type: "kubernetes", Short: "a Secret in a Kubernetes cluster", Required: []string{"secret_suffix"}, Credentials: []string{"token", "password", "client_key"}},
-	{Type: "local", Short: "a file in the stack's working directory", Required: []string{"path"}},
 	{Type: "remote", Short: "Terraform Cloud's protocol, without a cloud block", Required: []string{"organization", "workspaces.name"}, Credentials: []string{"token"}, Blocks: []string{"workspaces"}},
 	{Type: "cloud", Short: "Terraform Cloud and compatible services", Required: []string{"organization", "workspaces.name"}, Credentials: []string{"token"}},
 }

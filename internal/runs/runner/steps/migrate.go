@@ -148,14 +148,17 @@ func (m *migrator) copy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	verb, err := migration.Judge(source, destination)
-	switch {
-	case err != nil:
-		return refused(err)
-	case verb == migration.Nothing:
-		m.run.Result.Text = fmt.Sprintf("There is no state yet. The stack uses %s from now on.", m.to.location)
-		return nil
-	case verb != migration.Keep:
+	for pushed := 0; pushed <= 2; pushed++ { // the first push may invent a lineage, which the second corrects
+		verb, err := migration.Judge(source, destination)
+		switch {
+		case err != nil:
+			return refused(err)
+		case verb == migration.Nothing:
+			m.run.Result.Text = fmt.Sprintf("There is no state yet. The stack uses %s from now on.", m.to.location)
+			return nil
+		case verb == migration.Keep || pushed == 2:
+			return m.conclude(ctx, source, destination)
+		}
 		next, err := migration.Raise(source)
 		if err != nil {
 			return refused(err)
@@ -167,6 +170,11 @@ func (m *migrator) copy(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// conclude compares the two sides.
+func (m *migrator) conclude(ctx context.Context, source, destination []byte) error {
 	proof, err := migration.Prove(source, destination)
 	if err != nil {
 		return fault.New(run.FailureState, "compare the states at %s and %s: %w. The stack stays with %s", m.from.location, m.to.location, err, m.from.location)

@@ -20,7 +20,8 @@ const (
 	// Copy: the destination has no state, or an earlier one of the same lineage.
 	Copy Verb = "copy"
 	// Replace: it has a state of another lineage without resources and outputs, as the tool makes
-	// with a new workspace.
+	// with a new workspace, or with the very content of the source: OpenTofu invents a lineage when
+	// it pushes the first state to a remote backend.
 	Replace Verb = "replace"
 	// Keep: it has the very state already.
 	Keep Verb = "keep"
@@ -95,9 +96,9 @@ func Judge(source, destination []byte) (Verb, error) {
 	case from.empty():
 		return "", refuse("the source has no resources, but the destination has a state with %d (lineage %s, serial %d). "+
 			"If it is this stack's state, keep it with --accept", len(to.Resources), to.Lineage, to.Serial)
-	case to == nil:
+	case to == nil || to.Lineage == "" && to.empty(): // as the tool prints that there is none
 		return Copy, nil
-	case to.Lineage != from.Lineage && to.empty():
+	case to.Lineage != from.Lineage && (to.empty() || digest(to) == digest(from)):
 		return Replace, nil
 	case to.Lineage != from.Lineage:
 		return "", refuse("the destination has a state of another lineage, %s instead of %s, with %d resources: it is not this stack's. Choose another place",
