@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -150,7 +151,7 @@ func TestABrokenMigrationIsRepeated(t *testing.T) {
 	b := newBench(t).start()
 	first := b.stack("broken", run.OperationPlanAndApply, program(twoThings))
 	b.succeed(first)
-	for n := 1; n <= 12; n++ {
+	for _, n := range []int{1, 4, 6, 9, 12} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			server, count := newStateServer(t), 0
 			server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,10 +164,14 @@ func TestABrokenMigrationIsRepeated(t *testing.T) {
 				}
 				server.ServeHTTP(w, r)
 			})
-			broken := b.do(migrating(first, managedBackend, server.backend(), true))
+			b.do(migrating(first, managedBackend, server.backend(), true))
 			repeated := migrating(first, managedBackend, server.backend(), true)
 			if server.lock != nil { // that request was the unlock
-				repeated.spec.StateChange.BreakLock = broken.Lock.ID
+				var left struct{ ID string }
+				if err := json.Unmarshal(server.lock, &left); err != nil {
+					t.Fatal(err)
+				}
+				repeated.spec.StateChange.BreakLock = left.ID
 			}
 			b.succeed(repeated)
 			proves(t, first.lastState(), server.content())

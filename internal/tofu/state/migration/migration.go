@@ -121,7 +121,7 @@ func Accept(destination []byte) (Proof, error) {
 	switch {
 	case err != nil:
 		return Proof{}, fmt.Errorf("read the state at the destination: %w", err)
-	case to == nil:
+	case to == nil || to.Lineage == "" && to.empty():
 		return Proof{}, refuse("the destination has no state. To copy the state there, leave out --accept")
 	}
 	return prove(to, to), nil

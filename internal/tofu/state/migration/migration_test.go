@@ -117,6 +117,9 @@ func TestAccept(t *testing.T) {
 	if _, err := Accept(nil); !errors.As(err, &refused) {
 		t.Errorf("a missing state is accepted: %v", err)
 	}
+	if _, err := Accept(doc("", 0)); !errors.As(err, &refused) {
+		t.Errorf("a state that the tool prints for none is accepted: %v", err)
+	}
 	if proof, err := Accept(doc("a", 7, "x")); err != nil || proof.NewSerial != 7 || proof.Resources != 1 {
 		t.Errorf("%+v %v", proof, err)
 	}
