@@ -220,21 +220,6 @@ type ModulesStatus struct {
 	Placed string `json:"placed,omitempty"`
 }
 
-// StateTakeover names a deleted stack that left its state behind.
-type StateTakeover struct {
-	// The name of the deleted stack. Its namespace is the stack's own.
-	// +required
-	Name string `json:"name"`
-
-	// The UID of the deleted stack.
-	// +required
-	UID string `json:"uid"`
-
-	// When the stack was deleted, if known.
-	// +optional
-	DeletedAt *metav1.Time `json:"deletedAt,omitempty"`
-}
-
 // PlanStatus describes the pending plan and the last applied plan.
 type PlanStatus struct {
 	// The id of the last applied plan.

@@ -3,6 +3,8 @@
 
 package v1alpha2
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // BackendStatus says where a stack's state is, with the configuration that reaches it. It refers to
 // Secrets, and contains none of their values.
 type BackendStatus struct {
@@ -45,4 +47,19 @@ func (t *Terraform) WithBackend(b *BackendStatus) *Terraform {
 		t.Spec.Cloud.Token = was.Token
 	}
 	return t
+}
+
+// StateTakeover names a deleted stack that left its state behind.
+type StateTakeover struct {
+	// The name of the deleted stack. Its namespace is the stack's own.
+	// +required
+	Name string `json:"name"`
+
+	// The UID of the deleted stack.
+	// +required
+	UID string `json:"uid"`
+
+	// When the stack was deleted, if known.
+	// +optional
+	DeletedAt *metav1.Time `json:"deletedAt,omitempty"`
 }
