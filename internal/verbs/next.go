@@ -54,6 +54,8 @@ func NextSteps(t *infrav1.Terraform, call string) []string {
 		return []string{"yuba plan " + call}
 	case s.Plan.Pending != "" && t.Annotations[infrav1.AnnotationRejected] == s.Plan.Pending:
 		return []string{"yuba replan " + call}
+	case ready.Reason == infrav1.ReasonBackendChanged:
+		return []string{"yuba state migrate " + call + " --dry-run", "yuba state migrate " + call}
 	case ready.Reason == infrav1.ReasonStateMissing || ready.Reason == infrav1.ReasonStateUnreadable:
 		return []string{"yuba state history " + call, "yuba state rollback " + call + " VERSION"}
 	case conditionOf(t, infrav1.ConditionPaused).Status == metav1.ConditionTrue:

@@ -173,6 +173,9 @@ const (
 	// ReasonStateMissing: the stack had a state, and it is gone. Yuba does not plan until it is
 	// restored.
 	ReasonStateMissing = "StateMissing"
+	// ReasonBackendChanged: the spec names another backend than the one that has the state. Nothing
+	// runs until "yuba state migrate" has moved it.
+	ReasonBackendChanged = "BackendChanged"
 	// ReasonStateUnreadable: the state Secret does not contain a state. Yuba never overwrites it.
 	ReasonStateUnreadable = "StateUnreadable"
 	// ReasonDoneByHand: somebody changed the state or opened a shell (`yuba state`, `yuba shell`).

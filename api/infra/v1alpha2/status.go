@@ -158,6 +158,11 @@ type TerraformStatus struct {
 	// +optional
 	StateSerial *int64 `json:"stateSerial,omitempty"`
 
+	// (Yuba) Where the state is, for a stack with a custom backend, and for one that had one. When
+	// the spec names another place, nothing runs until "yuba state migrate" has moved the state.
+	// +optional
+	Backend *BackendStatus `json:"backend,omitempty"`
+
 	// (Yuba) The deleted stack whose state this one adopted. While it is set, plans wait for
 	// approval, even with approvePlan: auto. Cleared when an approved plan was applied, or a plan
 	// found nothing to change.
@@ -213,21 +218,6 @@ type ModulesStatus struct {
 	// stack, Yuba plans it only when this digest has changed.
 	// +optional
 	Placed string `json:"placed,omitempty"`
-}
-
-// StateTakeover names a deleted stack that left its state behind.
-type StateTakeover struct {
-	// The name of the deleted stack. Its namespace is the stack's own.
-	// +required
-	Name string `json:"name"`
-
-	// The UID of the deleted stack.
-	// +required
-	UID string `json:"uid"`
-
-	// When the stack was deleted, if known.
-	// +optional
-	DeletedAt *metav1.Time `json:"deletedAt,omitempty"`
 }
 
 // PlanStatus describes the pending plan and the last applied plan.

@@ -27,6 +27,8 @@ func (h *Handler) change(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 	c := &run.StateChange{Verb: run.StateVerb(query.Get("verb")), Args: query["arg"]}
 	c.Force, _ = strconv.ParseBool(query.Get("force"))     //nolint:errcheck // anything else means no
 	c.Preview, _ = strconv.ParseBool(query.Get("preview")) //nolint:errcheck // anything else means no
+	c.Accept, _ = strconv.ParseBool(query.Get("accept"))   //nolint:errcheck // anything else means no
+	c.BreakLock = query.Get("breakLock")
 	if c.Verb == run.StatePush {
 		var err error
 		if c.State, err = io.ReadAll(http.MaxBytesReader(w, r.Body, state.MaxSize)); err != nil {

@@ -94,7 +94,8 @@ func (c *Client) Rollback(ctx context.Context, namespace, name, version string) 
 // Change starts a change of the state and returns the record of its run, with a result if it is
 // complete already. It may read the state to push twice.
 func (c *Client) Change(ctx context.Context, namespace, name string, change run.StateChange, expect string) (run.Record, error) {
-	query := parameters("verb", string(change.Verb), "expect", expect, "force", yes(change.Force), "preview", yes(change.Preview))
+	query := parameters("verb", string(change.Verb), "expect", expect, "force", yes(change.Force), "preview", yes(change.Preview),
+		"accept", yes(change.Accept), "breakLock", change.BreakLock)
 	query["arg"] = change.Args
 	var pushed io.ReadSeeker
 	if change.Verb == run.StatePush {

@@ -4,7 +4,9 @@
 package run
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -47,7 +49,7 @@ func ShellLock(id string) string { return id + ".lock" }
 
 // verbs are the changes of a state and their numbers of arguments.
 var verbs = map[StateVerb]struct{ least, most int }{
-	StateMove: {2, 2}, StateRemove: {1, 1000}, StateImport: {2, 2}, StatePush: {0, 0}, StateRollback: {1, 1},
+	StateMove: {2, 2}, StateRemove: {1, 1000}, StateImport: {2, 2}, StatePush: {0, 0}, StateRollback: {1, 1}, StateMigrate: {0, 0},
 }
 
 // Check validates a change. Its arguments come from people and reach the tool's command line, where
@@ -56,7 +58,7 @@ func (c *StateChange) Check() error {
 	want, known := verbs[c.Verb]
 	switch {
 	case !known:
-		return errors.New("the verb " + quoted(string(c.Verb)) + " is not mv, rm, import, push or rollback")
+		return errors.New("the verb " + quoted(string(c.Verb)) + " is not mv, rm, import, push, rollback or migrate")
 	case len(c.Args) < want.least || len(c.Args) > want.most:
 		return errors.New("state " + string(c.Verb) + ": wrong number of arguments")
 	case c.Verb == StatePush && len(c.State) == 0:
@@ -64,7 +66,7 @@ func (c *StateChange) Check() error {
 	case c.Verb == StatePush && c.Preview:
 		return errors.New("state push has no preview; compare the states before you push")
 	}
-	for _, arg := range c.Args {
+	for _, arg := range append(slices.Clone(c.Args), cmp.Or(c.BreakLock, "none")) {
 		if arg == "" || strings.HasPrefix(arg, "-") || strings.ContainsFunc(arg, func(r rune) bool { return r < ' ' }) {
 			return errors.New("state " + string(c.Verb) + ": " + quoted(arg) + " is neither an address nor an id")
 		}

@@ -195,6 +195,11 @@ func (r Record) Public() Record {
 	r.Spec.LockFile, r.Spec.CLIConfig, r.Spec.Files = nil, nil, nil
 	r.Spec.Backend.Settings, r.Spec.Secrets = nil, nil
 	r = r.WithoutPushedState()
+	if change := r.Spec.StateChange; change != nil && change.Migration != nil { // the change is a copy
+		m := *change.Migration
+		m.Other.Settings, m.Env, m.Destination = nil, nil, nil
+		change.Migration = &m
+	}
 	if r.Result != nil {
 		result := *r.Result
 		result.Outputs, result.LockFile = nil, nil

@@ -215,6 +215,8 @@ const (
 	StatePush StateVerb = "push"
 	// StateRollback restores the stored version in Args.
 	StateRollback StateVerb = "rollback"
+	// StateMigrate copies the state to another backend, see Migration.
+	StateMigrate StateVerb = "migrate"
 )
 
 // StateChange is the change that an OperationState run makes.
@@ -227,6 +229,27 @@ type StateChange struct {
 	Force bool `json:"force,omitempty"`
 	// Preview only reports what would change.
 	Preview bool `json:"preview,omitempty"`
+	// Accept ends a migration without copying: the state is at the destination already.
+	Accept bool `json:"accept,omitempty"`
+	// BreakLock is the id of a lock that an earlier migration left at either backend.
+	BreakLock string `json:"breakLock,omitempty"`
+	// Migration is what StateMigrate needs. The server adds it.
+	Migration *Migration `json:"migration,omitempty"`
+}
+
+// Migration names the two backends of a StateMigrate run: Spec.Backend, which is the managed one if
+// one of them is, and Other.
+type Migration struct {
+	Other Backend `json:"other"`
+	// Env is what only Other's tool processes need of the environment.
+	Env []EnvVar `json:"env,omitempty"`
+	// Into is true if Other is the destination, false if it is the source.
+	Into bool `json:"into,omitempty"`
+	// From and To say for people where the state is, and will be.
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Destination is for the server, which records it when the migration has succeeded.
+	Destination json.RawMessage `json:"destination,omitempty"`
 }
 
 // Artifact names a source archive.
@@ -266,6 +289,8 @@ type Backend struct {
 	Override string `json:"override,omitempty"`
 	// Settings complete the configuration at init. A file passes them, because they may be secret.
 	Settings map[string]string `json:"settings,omitempty"`
+	// Location says where the state is, without credentials; empty in records of earlier versions.
+	Location string `json:"location,omitempty"`
 }
 
 // Tool is the program to run.

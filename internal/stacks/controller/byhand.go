@@ -85,12 +85,18 @@ func (r *Reconciler) describeByHand(ctx context.Context, p *gathered, req run.Re
 	if err := r.mayOperate(ctx, &p.pass, req); err != nil {
 		return nil, err
 	}
+	if req.Change != nil && req.Change.Verb == run.StateMigrate {
+		return r.describeMigration(ctx, p, req, rec)
+	}
 	spec := run.Spec{Operation: req.Operation, StateChange: req.Change, Stack: p.stack, Workspace: p.obj.WorkspaceName(),
 		Backend: run.Backend{Kind: backendKind(p.obj)}, Limits: r.Limits}
 	if !spec.AtServer() {
 		configured, err := r.specByHand(ctx, p, req)
 		if err != nil {
 			return nil, err
+		}
+		if problem := backendProblem(p); problem != "" {
+			return nil, &run.RefusedError{Message: fmt.Sprintf("%s: %s", p.stack, problem)}
 		}
 		spec = configured
 	}
@@ -261,6 +267,7 @@ func (r *Reconciler) holdByHand(ctx context.Context, p *pass, rec run.Record) er
 // takeByHand records the end of a manual operation. A changed state needs a new plan.
 func takeByHand(p *collected, rec run.Record) {
 	status, result := &p.obj.Status, rec.Result
+	takeMigration(p.obj, rec)
 	if ref := status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID {
 		status.CurrentRun = nil
 	}

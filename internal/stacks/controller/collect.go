@@ -116,6 +116,7 @@ func (h runHistory) take(ctx context.Context, p *collected, rec run.Record) {
 		p.moved = mayHaveMoved(rec)
 		return
 	}
+	learnBackend(p.obj, rec)
 	o := outcome{rec: rec}
 	if result := rec.Result; result.Plan != nil && result.Plan.Changes && !result.Applied && rec.Spec.Describe {
 		o.planText = h.planText(ctx, p.stack, rec)

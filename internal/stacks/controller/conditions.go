@@ -324,7 +324,7 @@ func describeRest(p *decided) {
 func isOver(ready metav1.Condition) bool {
 	switch ready.Reason {
 	case infrav1.ReasonArtifactFailed, infrav1.ReasonVarsGenerationFailed, infrav1.ReasonLockHeld, infrav1.ReasonAccessDenied,
-		infrav1.ReasonFieldNotSupported, infrav1.ReasonStateUnreadable, infrav1.ReasonStateMissing, infrav1.ReasonProgressing,
+		infrav1.ReasonFieldNotSupported, infrav1.ReasonBackendChanged, infrav1.ReasonStateUnreadable, infrav1.ReasonStateMissing, infrav1.ReasonProgressing,
 		infrav1.ReasonSuspended, infrav1.ReasonDependencyNotReady, infrav1.ReasonDependencyCycle, infrav1.ReasonBreakTheGlass,
 		infrav1.ReasonInvalidName, infrav1.ReasonStateTakenOver, infrav1.ReasonMoved, infrav1.ReasonReconciliationFailed,
 		infrav1.ReasonWaiting, infrav1.ReasonContractMisfit, infrav1.ReasonPolicyRefused:

@@ -37,6 +37,10 @@ func (r *Reconciler) gather(ctx context.Context, h *held) (*gathered, error) {
 	}
 	p.facts.Pending = pendingFacts(obj)
 	p.recognize()
+	if p.facts.StateProblem = backendProblem(p); p.facts.StateProblem != "" {
+		p.facts.StateReason = infrav1.ReasonBackendChanged
+		return p, nil
+	}
 	// Yuba reads nothing of another tenant's state, not even its lock holder.
 	if obj.KeepsOwnState() || p.noState != nil {
 		return p, nil

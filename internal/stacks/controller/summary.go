@@ -225,6 +225,7 @@ var failures = map[string]string{
 	infrav1.ReasonRunInterrupted:            "Run interrupted",
 	infrav1.ReasonStateMissing:              "State missing",
 	infrav1.ReasonStateUnreadable:           "State not readable",
+	infrav1.ReasonBackendChanged:            "Backend changed",
 	infrav1.ReasonStateTakenOver:            "State of a deleted stack",
 	infrav1.ReasonStateMoved:                "State changed meanwhile",
 	infrav1.ReasonInvalidName:               "Invalid name",

@@ -36,7 +36,9 @@ type Configuration struct {
 	variables map[string]run.Variable
 	env       []run.EnvVar
 	backend   run.Backend
-	varFiles  []string
+	// location says where the backend keeps the state. It is derived, so no digest covers it.
+	location string
+	varFiles []string
 	// fromVarFiles are the variables assigned in files of values.
 	fromVarFiles map[string]module.Position
 	files        []run.File
@@ -64,6 +66,7 @@ type Configuration struct {
 // Into writes the configuration into a run's spec.
 func (c *Configuration) Into(s *run.Spec) {
 	s.Artifact, s.Backend = c.program.artifact, c.backend
+	s.Backend.Location = c.location
 	s.Variables, s.Env = c.opened()
 	s.VarFiles, s.Files, s.CLIConfig, s.Secrets = c.varFiles, c.files, c.cliConfig, c.secrets
 	s.Identities, s.ServiceAccount = c.identities, c.serviceAccount
@@ -79,6 +82,9 @@ func (c *Configuration) Encrypts() bool {
 	return c.program.module.Encrypted ||
 		slices.ContainsFunc(c.env, func(e run.EnvVar) bool { return e.Name == "TF_ENCRYPTION" && e.Value != "" })
 }
+
+// StateLocation says where the backend keeps the state, see [inputs.BackendConfig.Location].
+func (c *Configuration) StateLocation() string { return c.location }
 
 // Outputs are the names of the outputs that the program declares, sorted.
 func (c *Configuration) Outputs() []string {
@@ -142,6 +148,7 @@ func (c *Configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) er
 		return &Problem{infrav1.ReasonInitFailed, err.Error(), in.MayChange}
 	}
 	c.backend = run.Backend{Kind: run.BackendKind(backend.Kind), Override: backend.HCL}
+	c.location = backend.Location(in.Settings)
 	for _, s := range in.Settings {
 		if c.backend.Settings == nil {
 			c.backend.Settings = map[string]string{}

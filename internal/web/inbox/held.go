@@ -116,7 +116,7 @@ func needsManualWork(t *infrav1.Terraform) bool {
 		return false
 	}
 	switch r.Reason {
-	case infrav1.ReasonBreakTheGlass, infrav1.ReasonStateMissing, infrav1.ReasonStateUnreadable, infrav1.ReasonLockHeld:
+	case infrav1.ReasonBreakTheGlass, infrav1.ReasonBackendChanged, infrav1.ReasonStateMissing, infrav1.ReasonStateUnreadable, infrav1.ReasonLockHeld:
 		return true
 	}
 	return glass(t) || conditionOf(t, infrav1.ConditionUnproven).Status == metav1.ConditionTrue
@@ -135,7 +135,7 @@ func manualWork(t *infrav1.Terraform) (text, more string) {
 			more = "Requested at " + since + "\n"
 		}
 		return "Somebody works on it manually (break the glass). Yuba starts no runs until that is taken back.", strings.TrimSpace(more + r.Message)
-	case r.Reason == infrav1.ReasonStateMissing, r.Reason == infrav1.ReasonStateUnreadable, r.Reason == infrav1.ReasonLockHeld:
+	case r.Reason == infrav1.ReasonBackendChanged, r.Reason == infrav1.ReasonStateMissing, r.Reason == infrav1.ReasonStateUnreadable, r.Reason == infrav1.ReasonLockHeld:
 		return first(r.Message), rest(r.Message)
 	}
 	unproven := conditionOf(t, infrav1.ConditionUnproven)

@@ -39,6 +39,9 @@ const (
 
 // stateSteps returns the steps of a run that changes only the state.
 func (s *stateStep) stateSteps() []execution.Step {
+	if s.run.Spec.StateChange != nil && s.run.Spec.StateChange.Verb == run.StateMigrate {
+		return s.migrateSteps()
+	}
 	if s.run.Spec.StateChange != nil && s.run.Spec.StateChange.Preview {
 		return []execution.Step{{Name: run.StepPlan, Do: s.previewChange}}
 	}
@@ -120,6 +123,10 @@ func (s *stateStep) judgeChange(c supervisor.Command, stream *plan.Stream, e pro
 	s.run.Result.Text = s.program.Said(stream)
 	if size, limit := s.site.StateSize(), s.run.Spec.Limits.StateBytes; limit > 0 && size > limit {
 		return fault.New(run.FailureLimit, "store the state: it has %d bytes, the limit is %d", size, limit)
+	}
+	if !e.Known && s.run.Spec.StateChange.Migration != nil {
+		return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Err: errors.New(
+			"the runner died in the middle of it. Nothing is lost: the state is still at its former backend, and the stack waits. Continue with `yuba state migrate`")}
 	}
 	if !e.Known {
 		return &fault.Failure{Outcome: run.OutcomeInterrupted, Class: run.FailureKilled, Err: errors.New(

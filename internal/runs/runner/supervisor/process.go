@@ -33,8 +33,10 @@ type Command struct {
 	Title string
 	// Capture receives standard output instead of the log, for documents with sensitive values.
 	Capture *fetch.Bounded
-	// unselected leaves the workspace out of the environment.
-	unselected bool
+	// Unselected leaves the workspace out of the environment.
+	Unselected bool
+	// Env is added to the environment.
+	Env []string
 	// States is true if states are shipped while the process runs.
 	States bool
 	// Reserve is the disk space to allocate for the output.
@@ -115,7 +117,8 @@ func (g *Supervisor) start(c Command, out, errs *os.File) (*process.Process, err
 	if name, _, _ := strings.Cut(fetch.Patience, "="); g.Connection != nil && !slices.ContainsFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, name+"=") }) {
 		cell.Environment = append(cell.Environment, fetch.Patience)
 	}
-	if c.unselected {
+	cell.Environment = append(cell.Environment, c.Env...)
+	if c.Unselected {
 		cell.Environment = slices.DeleteFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
 	}
 	cmd := g.run.Walls.Command(context.Background(), cell, g.site.Space.Tool.Path, c.Args...)

@@ -64,7 +64,7 @@ func (g *Supervisor) Measured() *usage.Subject {
 
 // InitCommand runs one process of init; unselected leaves the workspace out of its environment.
 func (g *Supervisor) InitCommand(ctx context.Context, unselected bool, args ...string) error {
-	c := Command{Step: run.StepInit, Args: args, unselected: unselected}
+	c := Command{Step: run.StepInit, Args: args, Unselected: unselected}
 	stream, e, err := g.Tofu(ctx, c)
 	if err != nil {
 		return err

@@ -1,0 +1,193 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+)
+
+// The status says where a stack's state is. When the spec names another place, the stack stands still
+// until a migration has copied the state there: otherwise tofu would find no state, and create
+// everything a second time. So a migration that is interrupted anywhere leaves the stack waiting, and
+// can be repeated.
+
+// stateAt says where the state is, if that is known.
+func stateAt(obj *infrav1.Terraform) (location string, known bool) {
+	status := &obj.Status
+	switch {
+	case status.Backend != nil:
+		return status.Backend.Location, true
+	case status.StateSerial != nil && *status.StateSerial > 0 && (status.LastAppliedRevision != "" || status.LastFailedApply != nil):
+		return inputs.ManagedLocation, true
+	}
+	return "", false
+}
+
+// backendProblem says that the state is elsewhere than the configuration says; empty if it is not.
+func backendProblem(p *gathered) string {
+	was, known := stateAt(p.obj)
+	if !known || p.config == nil || was == p.config.StateLocation() {
+		return ""
+	}
+	return backendMoved(was, p.config.StateLocation(), p.obj)
+}
+
+func backendMoved(was, now string, obj *infrav1.Terraform) string {
+	return fmt.Sprintf("The state is at %s, but the spec names %s. Nothing runs until the state is moved, or the spec names the former backend again. To move it:\n    yuba state migrate %s -n %s",
+		was, now, obj.Name, obj.Namespace)
+}
+
+// learnBackend records where the state of a stack with a custom backend is, once there is one.
+func learnBackend(obj *infrav1.Terraform, rec run.Record) {
+	result, backend := rec.Result, rec.Spec.Backend
+	holds := result.Applied || result.Outcome == run.OutcomeSucceeded && result.Plan != nil && !result.Plan.Changes && !rec.Spec.Destroy
+	if !holds || backend.Location == "" || rec.Generation != obj.Generation || rec.UsedKept {
+		return
+	}
+	if obj.Status.Backend == nil && backend.Kind == run.BackendManaged {
+		return // as for all others
+	}
+	obj.Status.Backend = obj.BackendAt(backend.Location)
+}
+
+// takeMigration records where a migrated state is.
+func takeMigration(obj *infrav1.Terraform, rec run.Record) {
+	change := rec.Spec.StateChange
+	if change == nil || change.Migration == nil || change.Preview || rec.Result.Outcome != run.OutcomeSucceeded {
+		return
+	}
+	var there infrav1.BackendStatus
+	if json.Unmarshal(change.Migration.Destination, &there) != nil || there.Location == "" {
+		return
+	}
+	obj.Status.Backend = &there
+	if there.Location != inputs.ManagedLocation {
+		obj.Status.StateSerial = nil
+	}
+}
+
+// describeMigration drafts the run that copies the state from where it is to where the spec says.
+func (r *Reconciler) describeMigration(ctx context.Context, p *gathered, req run.Request, rec *run.Record) (*run.Record, error) {
+	was, known := stateAt(p.obj)
+	if !known {
+		return nil, &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: it is not known where its state is, because nothing was applied or found unchanged yet. "+
+			"If the stack has a state, let it plan with its former backend first:\n    yuba replan %s -n %s --wait", p.stack, p.obj.Name, p.obj.Namespace)}
+	}
+	from := p.fresh(p.obj.WithBackend(p.obj.Status.Backend))
+	for _, side := range []*gathered{p, from} {
+		if err := r.gatherConfiguration(ctx, side); err != nil {
+			return nil, err
+		}
+		if side.config == nil {
+			return nil, &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: cannot prepare the backend: %s", p.stack, cmp.Or(side.facts.Source.Problem, side.facts.Inputs.Problem))}
+		}
+	}
+	if was == p.config.StateLocation() {
+		return nil, &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: it is at %s, as the spec says. Name another backend with --to, or in the spec", p.stack, was)}
+	}
+	if why := localRefused(was, p); why != "" {
+		return nil, &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: %s", p.stack, why)}
+	}
+	own, other, into := from, p, true
+	if !p.obj.KeepsOwnState() {
+		own, other, into = p, from, false
+	}
+	if err := r.mayMigrate(ctx, own); err != nil {
+		return nil, err
+	}
+	spec, err := r.migrationSpec(ctx, own, other, req)
+	if err != nil {
+		return nil, err
+	}
+	there, err := json.Marshal(p.obj.BackendAt(p.config.StateLocation()))
+	if err != nil {
+		return nil, fmt.Errorf("describe the backend of %s: %w", p.stack, err)
+	}
+	m := spec.StateChange.Migration
+	m.Into, m.From, m.To, m.Destination = into, was, p.config.StateLocation(), there
+	rec.Spec, rec.State = spec, stateRefOf(own.obj)
+	rec.State.Existing = into && rec.State.Existing
+	if rec.Spec.ReviewInit, err = judgeOf(r).mayExecute(ctx, p); err != nil {
+		return nil, err
+	}
+	rec.Policies = p.facts.Policy.Set
+	rec.Place, err = placeOf(r.Rules, p.obj, spec.ID)
+	return rec, err
+}
+
+// localRefused: a local backend keeps the only copy of a state in the stack's directory on one runner,
+// where runs of other backends do not keep it, and in the very file where runs put a managed state.
+func localRefused(was string, p *gathered) string {
+	local := func(location string) bool { return location == "local" || strings.HasPrefix(location, "local ") }
+	switch now := p.config.StateLocation(); {
+	case local(now):
+		return "a local backend keeps a state only in the stack's directory on one runner. Choose another backend"
+	case local(was) && !p.obj.KeepsOwnState():
+		return fmt.Sprintf("a state in a local backend cannot be copied to Yuba's store, because runs keep both in the same file. "+
+			"Let the spec name the local backend again, read the state, and push it:\n    yuba shell %[1]s -n %[2]s -- tofu state pull >state.json\n"+
+			"    (change the spec)\n    yuba state push %[1]s -n %[2]s state.json --force\n    yuba state migrate %[1]s -n %[2]s --accept", p.obj.Name, p.obj.Namespace)
+	}
+	return ""
+}
+
+// fresh is the pass for a variant of its object.
+func (p *gathered) fresh(obj *infrav1.Terraform) *gathered {
+	next := &gathered{held: p.held}
+	next.obj = obj
+	return next
+}
+
+// mayMigrate refuses a managed state that somebody else has locked.
+func (r *Reconciler) mayMigrate(ctx context.Context, own *gathered) error {
+	if own.obj.KeepsOwnState() {
+		return nil
+	}
+	holder, err := r.States.HolderNow(ctx, stateKeyOf(own.obj))
+	if err != nil {
+		return err
+	}
+	if holder != nil {
+		return &state.LockedError{Key: stateKeyOf(own.obj), Info: *holder, Action: "lock"}
+	}
+	return nil
+}
+
+// migrationSpec is the run in the first backend, which gets what the other needs besides.
+func (r *Reconciler) migrationSpec(ctx context.Context, own, other *gathered, req run.Request) (run.Spec, error) {
+	spec, err := runDraftsOf(r).spec(ctx, own)
+	if err != nil {
+		return spec, err
+	}
+	if spec.LockFile, err = r.Runs.LockFile(ctx, own.stack); err != nil {
+		return spec, err
+	}
+	var there run.Spec
+	other.config.Into(&there)
+	change := *req.Change
+	change.Migration = &run.Migration{Other: there.Backend}
+	spec.Secrets = slices.Concat(spec.Secrets, there.Secrets)
+	for _, e := range there.Env {
+		if !slices.Contains(spec.Env, e) {
+			change.Migration.Env = append(change.Migration.Env, e)
+			if e.Secret {
+				spec.Secrets = append(spec.Secrets, e.Value)
+			}
+		}
+	}
+	spec.Protocol, spec.ID, spec.Purpose = run.ProtocolVersion, run.NewID(own.now), run.PurposePerson
+	spec.Operation, spec.StateChange = req.Operation, &change
+	spec.Plan, spec.Unless, spec.Destroy, spec.Upgrade, spec.ForceUnlock = nil, "", false, false, ""
+	spec.Describe, spec.Review, spec.PlanText, spec.ReadOutputs, spec.ReadResources = false, false, false, false, false
+	return spec, nil
+}
