@@ -88,11 +88,20 @@ func TestDriftIsRepairedAndSaid(t *testing.T) {
 	w.tells(yubav1.ReasonClaimRepaired, "console.acme.apps.example.org A was 203.0.113.66 with TTL 60")
 	// Each repair is said with its records, however soon it follows another one.
 	for _, address := range []string{"203.0.113.67", "203.0.113.68", "203.0.113.69"} {
-		w.write("api.acme.apps.example.org", "A", address)
-		w.tells(yubav1.ReasonClaimRepaired, "api.acme.apps.example.org A was "+address+" with TTL 60")
+		w.eventually("the repair of "+address+" is told", time.Minute, func() string {
+			if w.told(yubav1.ReasonClaimRepaired, "api.acme.apps.example.org A was "+address+" with TTL 60") {
+				return ""
+			}
+			if is := w.has("api.acme.apps.example.org", "A"); is == "192.0.2.1" { // the other replica, of the repair before, may have written over it
+				w.write("api.acme.apps.example.org", "A", address)
+			}
+			return "it is not"
+		})
 	}
 	// A name that is taken at the same moment by two replicas is no repair.
-	w.never(yubav1.ReasonClaimRepaired, "harbor.acme.apps.example.org")
+	if w.told(yubav1.ReasonClaimRepaired, "harbor.acme.apps.example.org") {
+		t.Error("an event says that somebody changed a record that nobody has changed")
+	}
 
 	// The registration is gone: the claim takes its name again, and keeps its records meanwhile.
 	w.write("_yuba.acme.apps.example.org", "TXT")

@@ -185,8 +185,8 @@ func (w *world) tells(reason, note string) {
 	})
 }
 
-// never checks that no event of a reason says something.
-func (w *world) never(reason, note string) {
+// told reports whether an event of a reason says something.
+func (w *world) told(reason, note string) bool {
 	w.Helper()
 	var list eventsv1.EventList
 	if err := w.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
@@ -194,9 +194,10 @@ func (w *world) never(reason, note string) {
 	}
 	for _, e := range list.Items {
 		if e.Reason == reason && strings.Contains(e.Note, note) {
-			w.Errorf("an event says %s", e.Note)
+			return true
 		}
 	}
+	return false
 }
 
 func (w *world) eventually(what string, within time.Duration, wrong func() string) {
