@@ -64,7 +64,7 @@ type done struct {
 	Endpoints []yubav1.PlatformEndpoint `json:"endpoints"`
 	// Records are the DNS records that people create.
 	Records []yubav1.PlatformRecord `json:"records"`
-	Message   string                    `json:"message"`
+	Message string                  `json:"message"`
 }
 
 func (v *view) write(value any) {
@@ -107,9 +107,9 @@ var recordSigns = map[yubav1.PlatformRecordState]line{
 func recordLine(r *yubav1.PlatformRecord) line {
 	sign, says := recordSigns[r.State], ""
 	if r.Message != "" {
-		says = "  " + r.Message
+		says = "  " + diagnostic.Printable(ui.OneLine(r.Message))
 	}
-	return line{fmt.Sprintf("  %s %s %s %s%s", sign.text, diagnostic.Printable(r.Name), r.Type, diagnostic.Printable(strings.Join(r.Addresses, " ")), diagnostic.Printable(ui.OneLine(says))), sign.color}
+	return line{fmt.Sprintf("  %s %s %s %s%s", sign.text, diagnostic.Printable(r.Name), r.Type, diagnostic.Printable(strings.Join(r.Addresses, " ")), says), sign.color}
 }
 
 // pause leaves the table on the screen, so that other text follows it.
