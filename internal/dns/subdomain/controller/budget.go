@@ -134,7 +134,7 @@ func renewals(pool *yubav1.SubdomainPool) int32 { return cmp.Or(pool.Spec.MaxRen
 
 // expired is the outcome of a claim whose reservation is over, or does not begin.
 func (r *Reconciler) expired(c *yubav1.SubdomainClaim, refused *decide.Refusal, waits string) outcome {
-	fresh := c.Status.Phase == ""
+	fresh := c.Status.ReservedAt == nil // the phase may be that of another process's pass
 	c.Status.Phase, c.Status.Records, c.Status.Addresses = yubav1.SubdomainExpired, nil, ""
 	message := fmt.Sprintf("The reservation of %s ended, because it has no addresses: %s", c.Status.Domain, waits)
 	if fresh {
