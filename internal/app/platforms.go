@@ -12,6 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/dns/connect"
+	"github.com/yuba-dev/yuba/internal/dns/resolve"
+	"github.com/yuba-dev/yuba/internal/kit/outbound"
 	"github.com/yuba-dev/yuba/internal/platform/callhome"
 	platforms "github.com/yuba-dev/yuba/internal/platform/controller"
 	"github.com/yuba-dev/yuba/internal/platform/plan"
@@ -28,6 +31,9 @@ func (e *engine) addPlatforms(ctx context.Context, direct client.Client) error {
 		return nil
 	}
 	r := &platforms.Reconciler{Client: e.manager.GetClient(), Direct: direct, Events: e.events, Now: time.Now, Log: e.opts.Log}
+	r.Resolve = func(ctx context.Context, resolver, name, kind string, addresses []string) (string, error) {
+		return resolve.Check(ctx, outbound.Dialer(connect.Timeout), resolver, name, kind, addresses)
+	}
 	if base := e.opts.CallHome.Base(); base != "" {
 		r.CallHome = &plan.CallHome{
 			URL: func(namespace, secret string) string { return callhome.URL(base, namespace, secret) },

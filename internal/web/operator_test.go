@@ -87,14 +87,14 @@ func hostile(t *testing.T, namespace string) {
 	policy.Status.Conditions = ready("Bad", metav1.ConditionFalse, evil)
 	s := &infrav1.Terraform{ObjectMeta: named(namespace, "vpc"), Spec: infrav1.TerraformSpec{Interval: hour, SourceRef: &infrav1.CrossNamespaceSourceReference{Kind: "GitRepository", Name: "repo"}}}
 	s.Status.Conditions, s.Status.LastAppliedRevision = ready("Bad", metav1.ConditionFalse, evil), "main@sha1:abc"
-	made(t, git, k, chart, release, registry, template, tenant, contract, policy, s)
+	made(t, git, k, chart, release, registry, template, tenant, contract, policy, s, hostilePlatform(namespace))
 }
 
 // addresses are all pages about objects, of a namespace.
 func addresses(namespace string) []string {
 	return []string{"/graph", "/graph?group=none&levels=all&focus=" + namespace + "/vpc", "/sources", "/sources/gitrepository/" + namespace + "/repo",
 		"/sources/kustomization/" + namespace + "/infra", "/sources/helmchart/" + namespace + "/web", "/sources/helmrelease/" + namespace + "/web", "/tenants", "/tenants/" + namespace + "/acme-web", "/tenants/" + namespace + "/acme-web/render", "/operations",
-		"/operations/outages", "/operations/tools", "/registry", "/registry/providers", "/contracts", "/contracts/" + namespace + "/vpc", "/versions",
+		"/operations/outages", "/operations/tools", "/registry", "/registry/providers", "/contracts", "/contracts/" + namespace + "/vpc", "/versions", "/platforms", "/platforms/" + namespace + "/acme",
 		"/versions?of=GitRepository+" + namespace + "/repo", "/policies", "/audit", "/tenants/templates/" + namespace + "/web/render",
 		"/tenants/templates/" + namespace + "/web/render?col.id=%3Cscript%3Ealert(1)&col.active=1"}
 }
@@ -122,7 +122,7 @@ func TestPagesOfOperators(t *testing.T) {
 			t.Errorf("the page of a %s has no %s:\n%s", address, want, body)
 		}
 	}
-	for _, address := range []string{"/sources/gitrepository/" + namespace + "/gone", "/sources/nothing/a/b", "/tenants/" + namespace + "/gone", "/tenants/templates/" + namespace + "/gone/render", "/contracts/" + namespace + "/gone"} {
+	for _, address := range []string{"/sources/gitrepository/" + namespace + "/gone", "/sources/nothing/a/b", "/tenants/" + namespace + "/gone", "/tenants/templates/" + namespace + "/gone/render", "/contracts/" + namespace + "/gone", "/platforms/" + namespace + "/gone"} {
 		if code, body := b.get(address); code != http.StatusNotFound || !strings.Contains(body, "There is no") {
 			t.Errorf("%s: %d", address, code)
 		}
@@ -143,12 +143,13 @@ func TestIDsOfRowsAreUnique(t *testing.T) {
 			ValueMappings: tenantv1.ValueMappings{UID: "id", Activate: "active"}}}
 		made(t, registry, &tenantv1.Tenant{ObjectMeta: named(namespace, name), Spec: tenantv1.TenantSpec{UID: "acme", TemplateRef: "web"}},
 			&sourcev1.GitRepository{ObjectMeta: named(namespace, name), Spec: sourcev1.GitRepositorySpec{URL: "https://example.com/r.git", Interval: hour}},
+			&yubav1.Platform{ObjectMeta: named(namespace, name), Spec: hostilePlatform(namespace).Spec},
 			&yubav1.Contract{ObjectMeta: named(namespace, name), Spec: yubav1.ContractSpec{Version: "1.0.0", Type: "string"}},
 			&yubav1.Policy{ObjectMeta: named(namespace, name), Spec: yubav1.PolicySpec{Rules: []yubav1.PolicyRule{{CEL: "true", Name: "always"}}}},
 			&infrav1.Terraform{ObjectMeta: named(namespace, name), Spec: infrav1.TerraformSpec{Interval: hour, Inline: map[string]string{"main.tf": ""}}})
 	}
 	b, id := w.login(admin()), regexp.MustCompile(`\sid="([^"]+)"`)
-	for _, address := range []string{"/", "/stacks", "/sources", "/tenants", "/contracts", "/policies", "/graph?group=none"} {
+	for _, address := range []string{"/", "/stacks", "/sources", "/tenants", "/contracts", "/policies", "/platforms", "/graph?group=none"} {
 		var body string
 		eventually(t, address+" has both", func() bool {
 			_, body = b.get(address)
@@ -170,7 +171,7 @@ func TestPagesOfOperatorsWithFewRights(t *testing.T) {
 	namespace, other := apitest.Namespace(t), apitest.Namespace(t)
 	hostile(t, namespace)
 	b := w.login(viewer(t, "ops-viewer", other))
-	for _, address := range []string{"/graph?group=none", "/sources", "/tenants", "/operations", "/operations/outages", "/operations/tools", "/registry", "/registry/providers", "/contracts",
+	for _, address := range []string{"/graph?group=none", "/sources", "/tenants", "/operations", "/operations/outages", "/operations/tools", "/registry", "/registry/providers", "/contracts", "/platforms",
 		"/versions", "/policies", "/audit"} {
 		code, body := b.get(address)
 		if code != http.StatusOK {

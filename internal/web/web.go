@@ -31,6 +31,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/web/manual"
 	"github.com/yuba-dev/yuba/internal/web/operations"
 	"github.com/yuba-dev/yuba/internal/web/pieces"
+	"github.com/yuba-dev/yuba/internal/web/platforms"
 	"github.com/yuba-dev/yuba/internal/web/policies"
 	"github.com/yuba-dev/yuba/internal/web/registry"
 	"github.com/yuba-dev/yuba/internal/web/site"
@@ -84,6 +85,7 @@ var sections = []site.Section{
 	{Text: "Sources", Address: sources.Section, Key: "u"},
 	{Text: "Tenants", Address: tenants.Section, Key: "t"},
 	{Text: "Applications", Address: applications.Section, Key: "a"},
+	{Text: "Platforms", Address: platforms.Section, Key: "l"},
 	{Text: "Operations", Address: operations.Section, Key: "o"},
 	{Text: "Registry", Address: registry.Section, Key: "r"},
 	{Text: "Policy & audit", Address: policies.Section, Key: "p"},
@@ -121,6 +123,7 @@ func New(o Options) (*Web, error) {
 	sources.Add(s, objects)
 	tenants.Add(s, objects)
 	applications.Add(s, objects)
+	platforms.Add(s, objects)
 	operations.Add(s, objects, load)
 	registry.Add(s)
 	contracts.Add(s, objects)

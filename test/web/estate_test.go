@@ -61,7 +61,7 @@ func estate(t *testing.T) *server {
 	s.yuba(t, "kubectl", "create", "namespace", shop)
 	s.apply(t, "testdata/estate.yaml", strings.NewReplacer("@HOST@", registry, "@REPOSITORY@", live, "@CLOUD@", world.URL(), "@TOKEN@", world.Token()))
 	log("applied")
-	for _, name := range []string{"network", "cluster", "images", "database", "cache", "queue", "search", "acme-bucket", "globex-bucket", "hooli-bucket"} {
+	for _, name := range []string{"network", "cluster", "images", "database", "cache", "queue", "search", "acme-bucket", "globex-bucket", "hooli-bucket", "acme-eu-1-kubernetes"} {
 		s.settles(t, shop, name, ready)
 	}
 	log("ready")

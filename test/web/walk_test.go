@@ -45,7 +45,7 @@ func patterns(t *testing.T, s *server) []string {
 
 // pictures are the pages of which docs and README show pictures.
 var pictures = map[string]string{
-	"/": "inbox", "/stacks": "stacks", "/stacks/shop/web/plan": "plan", "/graph": "graph", "/causes": "causes", "/tenants": "tenants",
+	"/": "inbox", "/stacks": "stacks", "/stacks/shop/web/plan": "plan", "/graph": "graph", "/causes": "causes", "/tenants": "tenants", "/platforms/shop/acme": "platform",
 }
 
 // walk opens a page of each kind that links lead to.

@@ -39,11 +39,18 @@ type PlatformStatus struct {
 	// +optional
 	Endpoints []PlatformEndpoint `json:"endpoints,omitempty"`
 
+	// With domain.mode Manual: the DNS records that people create, and whether they exist.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +optional
+	Records []PlatformRecord `json:"records,omitempty"`
+
 	// When the platform was first ready.
 	// +optional
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
 
-	// The condition Ready: True while all phases are ready. Its reason says what the platform waits for.
+	// The conditions. Ready is True while all phases are ready; its reason says what the platform waits for.
+	// RecordsPresent is of domain.mode Manual: True while all records exist, and Unknown if Yuba cannot ask for them.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -87,7 +94,7 @@ type PlatformPhaseStatus struct {
 	// The name of the component, if it is one.
 	// +optional
 	Component string `json:"component,omitempty"`
-	// The stack of the phase, in the platform's namespace.
+	// The stack of the phase, in the platform's namespace; empty for a phase that waits for people.
 	Stack string `json:"stack"`
 	// The state of the phase.
 	State PlatformPhaseState `json:"state"`
@@ -147,6 +154,50 @@ type PlatformEndpoint struct {
 	// The address itself, such as a URL.
 	Address string `json:"address"`
 }
+
+// PlatformRecordState says whether a record exists.
+// +kubebuilder:validation:Enum=Present;Missing;Unknown
+type PlatformRecordState string
+
+const (
+	// RecordPresent: the resolver has the record as it should be.
+	RecordPresent PlatformRecordState = "Present"
+	// RecordMissing: the resolver does not have the record, or has another one.
+	RecordMissing PlatformRecordState = "Missing"
+	// RecordUnknown: the resolver cannot be asked.
+	RecordUnknown PlatformRecordState = "Unknown"
+)
+
+// PlatformRecord is a DNS record that people create.
+type PlatformRecord struct {
+	// The name, without the final dot.
+	Name string `json:"name"`
+	// A or AAAA.
+	Type string `json:"type"`
+	// The region of the addresses.
+	Region string `json:"region"`
+	// The addresses.
+	// +listType=atomic
+	Addresses []string `json:"addresses"`
+	// Whether the resolver has it.
+	State PlatformRecordState `json:"state"`
+	// What the resolver answers instead, or why it cannot be asked.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// ConditionRecordsPresent is the condition of platforms whose records people create.
+const ConditionRecordsPresent = "RecordsPresent"
+
+// Reasons of the condition RecordsPresent.
+const (
+	// ReasonRecordsPresent: the resolver has all records.
+	ReasonRecordsPresent = "AllPresent"
+	// ReasonRecordsMissing: records are missing or wrong.
+	ReasonRecordsMissing = "RecordsMissing"
+	// ReasonRecordsUnknown: the resolver cannot be asked.
+	ReasonRecordsUnknown = "CannotCheck"
+)
 
 // Reasons of the condition Ready of platforms, and of their events.
 const (

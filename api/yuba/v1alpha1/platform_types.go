@@ -182,6 +182,7 @@ const (
 // PlatformDomain is the DNS name of a platform.
 //
 // +kubebuilder:validation:XValidation:rule="self.mode != 'API' || has(self.provider)",message="mode API needs a provider, such as hetzner: it chooses the module of the phase dns"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'API' || !has(self.manual)",message="manual is for mode Manual"
 type PlatformDomain struct {
 	// The DNS name of the platform, such as acme.example.org. It is the platform's identity: it cannot
 	// change, and no two platforms have the same one.
@@ -191,8 +192,8 @@ type PlatformDomain struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the DNS name is the platform's identity and cannot change: create another Platform"
 	FQDN string `json:"fqdn"`
 
-	// Who keeps the records. Manual (the default): people, for the addresses in the status. API: the
-	// module of the phase dns, with the provider's API.
+	// Who keeps the records. Manual (the default): people, as status.records lists them. API: the module of the
+	// phase dns, with the provider's API.
 	// +kubebuilder:default:=Manual
 	// +optional
 	Mode PlatformDomainMode `json:"mode,omitempty"`
@@ -207,6 +208,24 @@ type PlatformDomain struct {
 	// provider.
 	// +optional
 	CredentialsRef *meta.LocalObjectReference `json:"credentialsRef,omitempty"`
+
+	// With mode Manual: how the records that people create are checked.
+	// +optional
+	Manual *PlatformManualDNS `json:"manual,omitempty"`
+}
+
+// PlatformManualDNS says how records that people create are checked.
+type PlatformManualDNS struct {
+	// The resolver that is asked for the records, as HOST:PORT. Defaults to that of Yuba's machine.
+	// +kubebuilder:validation:MaxLength=260
+	// +kubebuilder:validation:Pattern=`^[^\s/@]+:[0-9]+$`
+	// +optional
+	Resolver string `json:"resolver,omitempty"`
+
+	// Whether each region has a phase dns, which waits until the resolver has the records. Later phases are made
+	// after it. By default, nothing waits: status.records says which records are missing.
+	// +optional
+	Wait bool `json:"wait,omitempty"`
 }
 
 // PlatformLibrary is a collection of modules with the standard interface: each phase has an output object of

@@ -129,7 +129,8 @@ type SubdomainPoolSpec struct {
 	// +optional
 	MaxClaimsPerNamespace int32 `json:"maxClaimsPerNamespace,omitempty"`
 
-	// How often a claim without addresses can reserve its name again, after its first reservation.
+	// How often a namespace can reserve a name again without addresses for it, after the first reservation. A claim
+	// that is deleted and created again goes on counting. Addresses end the count, and so does a day without the name.
 	// +kubebuilder:default:=3
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
@@ -174,6 +175,13 @@ type SubdomainPoolStatus struct {
 	// How many claims name the pool.
 	// +optional
 	Claims int32 `json:"claims"`
+
+	// The names that were reserved and do not have addresses yet, with those that claims gave up in the last day: a
+	// claim that is created anew does not reserve a name without end.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
+	// +optional
+	Reservations []SubdomainReservation `json:"reservations,omitempty"`
 
 	// The condition Ready: True while names can be claimed.
 	// +listType=map
@@ -305,11 +313,41 @@ type SubdomainClaimStatus struct {
 	// +optional
 	Records []SubdomainRecord `json:"records,omitempty"`
 
+	// The last time that Yuba found records that somebody else had changed, and wrote them again.
+	// +optional
+	LastRepair *SubdomainRepair `json:"lastRepair,omitempty"`
+
 	// The condition Ready: True while the records exist.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// SubdomainReservation counts how often a namespace has reserved a name.
+type SubdomainReservation struct {
+	// The namespace of the claims.
+	Namespace string `json:"namespace"`
+	// The domain.
+	Domain string `json:"domain"`
+	// The UID of the last claim.
+	// +optional
+	Claim string `json:"claim,omitempty"`
+	// How often it was reserved again, after the first time.
+	// +optional
+	Renewals int32 `json:"renewals,omitempty"`
+	// When the last reservation began.
+	ReservedAt metav1.Time `json:"reservedAt"`
+}
+
+// SubdomainRepair is a repair of records.
+type SubdomainRepair struct {
+	// When Yuba found them.
+	At metav1.MicroTime `json:"at"`
+	// The records as they were, such as "console.acme.example.org A was 203.0.113.66 with TTL 60".
+	// +listType=atomic
+	// +optional
+	Records []string `json:"records,omitempty"`
 }
 
 // SubdomainPlace is a zone of a server.

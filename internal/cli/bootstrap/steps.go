@@ -32,7 +32,7 @@ var questions = []question{
 	{name: "fqdn", text: "DNS name of the platform", check: fits(domain, 200, "want a DNS name such as acme.example.org"),
 		help: "The platform's identity: the same name again continues or changes the same platform. It cannot change later."},
 	{name: "dns", text: "Who keeps its DNS records: Manual or API", byDefault: "Manual", check: oneOf("Manual", "API"),
-		help: "Manual: you create the records; Yuba lists the addresses.\nAPI: a module creates them with the API of a DNS provider."},
+		help: "Manual: you create the records; Yuba lists and checks them.\nAPI: a module creates them with the API of a DNS provider."},
 	{name: "dnsProvider", text: "DNS provider", byDefault: "hetzner", check: fits(label, 32, "want the name of a directory of the library"), skip: unless("dns", "API"),
 		help: "The library needs a module PROVIDER/dns."},
 	{name: "regions", text: "Regions, separated by commas", byDefault: "eu-1", check: labels(20),

@@ -6,6 +6,7 @@ package bootstrap
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,9 @@ type done struct {
 	Phases map[string]string `json:"phases"`
 	// Endpoints are the addresses of the platform.
 	Endpoints []yubav1.PlatformEndpoint `json:"endpoints"`
-	Message   string                    `json:"message"`
+	// Records are the DNS records that people create.
+	Records []yubav1.PlatformRecord `json:"records"`
+	Message string                  `json:"message"`
 }
 
 func (v *view) write(value any) {
@@ -74,7 +77,8 @@ func (v *view) write(value any) {
 func (v *view) end(p *yubav1.Platform) {
 	ready := conditions.Of(p, infrav1.ConditionReady)
 	if v.machine {
-		d := done{Event: "done", Name: p.Name, Ready: ready.Status == "True", Reason: ready.Reason, Message: ready.Message, Phases: map[string]string{}, Endpoints: append([]yubav1.PlatformEndpoint{}, p.Status.Endpoints...)}
+		d := done{Event: "done", Name: p.Name, Ready: ready.Status == "True", Reason: ready.Reason, Message: ready.Message, Phases: map[string]string{}, Endpoints: append([]yubav1.PlatformEndpoint{}, p.Status.Endpoints...),
+			Records: append([]yubav1.PlatformRecord{}, p.Status.Records...)}
 		for _, phase := range p.Status.Phases {
 			d.Phases[phase.Name] = string(phase.State)
 		}
@@ -88,6 +92,24 @@ func (v *view) end(p *yubav1.Platform) {
 	for _, e := range p.Status.Endpoints {
 		v.News("  %-12s %-12s %s", e.Name, e.Region, diagnostic.Printable(e.Address))
 	}
+	if c := conditions.Of(p, yubav1.ConditionRecordsPresent); c.Reason != "" && c.Status != "True" {
+		v.News("\n%s", v.Paint(v.Err, ui.ColorYellow, diagnostic.Printable(ui.OneLine(c.Message))+"."))
+		v.News("All records, and whether they exist: yuba bootstrap status %s -n %s", p.Name, p.Namespace)
+	}
+}
+
+// recordSigns are the states of records in the table.
+var recordSigns = map[yubav1.PlatformRecordState]line{
+	yubav1.RecordPresent: {"✓", ui.ColorGreen}, yubav1.RecordMissing: {"?", ui.ColorYellow}, yubav1.RecordUnknown: {"·", ""},
+}
+
+// recordLine is the line of a record, as in a zone file, with what is wrong.
+func recordLine(r *yubav1.PlatformRecord) line {
+	sign, says := recordSigns[r.State], ""
+	if r.Message != "" {
+		says = "  " + diagnostic.Printable(ui.OneLine(r.Message))
+	}
+	return line{fmt.Sprintf("  %s %s %s %s%s", sign.text, diagnostic.Printable(r.Name), r.Type, diagnostic.Printable(strings.Join(r.Addresses, " ")), says), sign.color}
 }
 
 // pause leaves the table on the screen, so that other text follows it.
@@ -141,6 +163,11 @@ func lines(p *yubav1.Platform, now time.Time) []line {
 			took = d.String()
 		}
 		list = append(list, line{fmt.Sprintf("  %s %-24s %7s  %s", sign.text, phase.Name, took, diagnostic.Printable(ui.OneLine(progress.MessageOf(&phase)))), sign.color})
+	}
+	for i := range p.Status.Records {
+		if list = append(list, recordLine(&p.Status.Records[i])); i == 0 {
+			list = slices.Insert(list, len(list)-1, line{"  DNS records that people create:", ""})
+		}
 	}
 	for _, r := range p.Status.Remaining {
 		list = append(list, line{fmt.Sprintf("  - %-24s %7s  removing, %d resources left. %s", r.Phase, "", r.Count, diagnostic.Printable(ui.OneLine(r.Message))), ui.ColorYellow})

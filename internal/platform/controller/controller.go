@@ -35,6 +35,8 @@ const (
 	indexSecret = "yuba.platforms.secret"
 	indexDomain = "yuba.platforms.domain"
 	indexStack  = "yuba.platforms.stack"
+	// indexClaim is of committed SubdomainClaims, by their domain.
+	indexClaim = "yuba.platforms.claim"
 )
 
 // Reconciler keeps the stacks of platforms.
@@ -48,10 +50,15 @@ type Reconciler struct {
 	CallHome *plan.CallHome
 	// Prepare makes the Secrets of a region that the call home needs; nil without CallHome.
 	Prepare func(ctx context.Context, p *yubav1.Platform, region string) error
+	// Resolve asks a resolver for a record, and says what is wrong with it; nil if nobody is asked. An empty resolver is
+	// that of this machine.
+	Resolve func(ctx context.Context, resolver, name, kind string, addresses []string) (wrong string, err error)
 	Now     func() time.Time
 	Log     *slog.Logger
 
 	written sync.Map
+	// answers has what the resolver said last about the records of platforms.
+	answers sync.Map
 }
 
 // SetupWithManager starts the controller.
@@ -65,6 +72,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		{platforms, indexSecret, func(o client.Object) []string { return secretsOf(o.(*yubav1.Platform)) }},
 		{platforms, indexDomain, func(o client.Object) []string { return []string{o.(*yubav1.Platform).Spec.Domain.FQDN} }},
 		{stacks, indexStack, func(o client.Object) []string { return platformOf(o) }},
+		{&yubav1.SubdomainClaim{}, indexClaim, claimedDomain},
 	} {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, index.kind, index.name, index.keys); err != nil {
 			return fmt.Errorf("index platforms: %w", err)
@@ -76,6 +84,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		For(platforms, builder.WithPredicates(reconciling.Triggers())).
 		Watches(stacks, handler.EnqueueRequestsFromMapFunc(r.ofStack)).
 		Watches(&yubav1.Platform{}, handler.EnqueueRequestsFromMapFunc(r.namesakes)).
+		Watches(&yubav1.SubdomainClaim{}, handler.EnqueueRequestsFromMapFunc(r.ofClaim), builder.WithPredicates(claims())).
 		WatchesMetadata(secrets, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			return reconciling.Find(ctx, r.Client, r.Log, &yubav1.PlatformList{}, indexSecret, o.GetNamespace()+"/"+o.GetName())
 		})).
@@ -128,6 +137,7 @@ func secretsOf(p *yubav1.Platform) (keys []string) {
 func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var p yubav1.Platform
 	if err := r.Client.Get(ctx, req.NamespacedName, &p); err != nil {
+		r.answers.Delete(req.String())
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !p.DeletionTimestamp.IsZero() && moving.Held(&p) != "" {
@@ -150,7 +160,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return reconciling.Again(err)
 	}
-	if !p.DeletionTimestamp.IsZero() && done {
+	if !p.DeletionTimestamp.IsZero() && done.gone {
 		return ctrl.Result{}, reconciling.Release(ctx, r.Client, &p, yubav1.PlatformFinalizer)
 	}
 	p.Status.ObservedGeneration = p.Generation
@@ -164,7 +174,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	for _, n := range newsOf(before, &p) {
 		reconciling.Event(r.Events, &p, n.severity, n.reason, "Bootstrap", n.message)
 	}
-	return ctrl.Result{}, nil
+	return ctrl.Result{RequeueAfter: done.after}, nil
 }
 
 // leave frees the stacks of a deleted platform: they stay as they are.
@@ -201,6 +211,13 @@ func newsOf(before, after *yubav1.Platform) (all []news) {
 		if phase.State == yubav1.PhaseReady && was[phase.Name] != phase.State {
 			all = append(all, news{corev1.EventTypeNormal, yubav1.ReasonPlatformPhaseReady, phase.Name + " is ready"})
 		}
+	}
+	if was, is := conditions.Of(before, yubav1.ConditionRecordsPresent), conditions.Of(after, yubav1.ConditionRecordsPresent); is.Reason != "" && was.Reason != is.Reason {
+		severity := corev1.EventTypeNormal
+		if is.Status != metav1.ConditionTrue {
+			severity = corev1.EventTypeWarning
+		}
+		all = append(all, news{severity, is.Reason, is.Message})
 	}
 	old, now := conditions.Of(before, infrav1.ConditionReady), conditions.Of(after, infrav1.ConditionReady)
 	if old.Reason == now.Reason || now.Reason == yubav1.ReasonPlatformProgressing {

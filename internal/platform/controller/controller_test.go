@@ -59,7 +59,7 @@ func start(t *testing.T) error {
 		return err
 	}
 	ctx := context.Background() // not that of one test
-	r := &controller.Reconciler{Client: mgr.GetClient(), Direct: apitest.Client(t), Events: mgr.GetEventRecorder("yuba"), Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	r := &controller.Reconciler{Client: mgr.GetClient(), Direct: apitest.Client(t), Events: mgr.GetEventRecorder("yuba"), Resolve: answers.check, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	if err := r.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
@@ -296,16 +296,42 @@ func TestOnePlatformHasAName(t *testing.T) {
 	first := w.platform("first", w.domain())
 	w.await(first, yubav1.ReasonPlatformProgressing, "")
 	second := w.platform("second", w.domain())
-	w.await(second, yubav1.ReasonPlatformDomainTaken, "The platform first has the same DNS name")
+	w.await(second, yubav1.ReasonPlatformDomainTaken, "The platform first has the same DNS name: it is older, and may begin until ")
 	if w.stack("second-eu-network") != nil {
 		t.Error("the second platform has stacks")
 	}
 	w.change(first, func(s *yubav1.PlatformSpec) { s.Decommission = true })
 	w.await(first, yubav1.ReasonPlatformDecommissioned, "")
-	if err := w.Delete(t.Context(), first); err != nil {
+	// Nothing of it is left, so the name is free, although the object is still there.
+	w.await(second, yubav1.ReasonPlatformProgressing, "0/5 ready")
+}
+
+// The older platform never begins: whoever proves the name with a claim gets it.
+func TestAClaimProvesAName(t *testing.T) {
+	w := newWorld(t)
+	first := w.platform("first", w.domain())
+	w.await(first, yubav1.ReasonPlatformProgressing, "")
+	w.becomes("first-eu-network", metav1.ConditionFalse, "TFExecApplyFailed", "")
+	w.await(first, yubav1.ReasonPlatformPhaseFailed, "")
+	second := &yubav1.Platform{ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace(t), Name: "second"}, Spec: *first.Spec.DeepCopy()}
+	if err := w.Create(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	w.await(second, yubav1.ReasonPlatformDomainTaken, "A platform of another namespace has the same DNS name: it has begun, although nothing proves that the name is its own. If the name is yours, prove it with a SubdomainClaim")
+	claim := &yubav1.SubdomainClaim{ObjectMeta: metav1.ObjectMeta{Namespace: second.Namespace, Name: "name"}, Spec: yubav1.SubdomainClaimSpec{Name: "any"}}
+	claim.Spec.PoolRef.Name = "any"
+	if err := w.Create(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+	claim.Status.Phase, claim.Status.Domain = yubav1.SubdomainCommitted, w.domain()
+	if err := w.Status().Update(t.Context(), claim); err != nil {
 		t.Fatal(err)
 	}
 	w.await(second, yubav1.ReasonPlatformProgressing, "0/5 ready")
+	w.await(first, yubav1.ReasonPlatformDomainTaken, "a SubdomainClaim of its namespace has the name. Choose another name, or release that claim")
+	if w.stack("first-eu-network") == nil {
+		t.Error("the stacks of the first platform are not left alone")
+	}
 }
 
 func TestNothingIsMadeWithoutCredentials(t *testing.T) {

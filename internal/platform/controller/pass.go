@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,18 +25,26 @@ import (
 	"github.com/yuba-dev/yuba/internal/platform/plan"
 )
 
-// pass makes a platform as its blueprint says, one step further. It fills in the status, and reports whether
-// nothing of a decommissioned platform is left.
-func (r *Reconciler) pass(ctx context.Context, p *yubav1.Platform) (gone bool, err error) {
+// result is what a pass found: whether nothing of a decommissioned platform is left, and when the next pass is due, if
+// nothing changes.
+type result struct {
+	gone  bool
+	after time.Duration
+}
+
+// pass makes a platform as its blueprint says, one step further. It fills in the status.
+func (r *Reconciler) pass(ctx context.Context, p *yubav1.Platform) (done result, err error) {
 	// 1. What there is.
 	stacks, err := r.stacksOf(ctx, p)
 	if err != nil {
-		return false, err
+		return done, err
 	}
 	given, err := r.given(ctx, p, stacks)
 	if err != nil {
-		return false, err
+		return done, err
 	}
+	records, again := r.manualRecords(ctx, p, given)
+	done.sooner(again)
 	// 2. What is wanted.
 	facts := decide.Facts{Now: r.Now(), Held: moving.Held(p), Suspend: p.Spec.Suspend, Decommission: p.Spec.Decommission, Before: p.Status.Phases}
 	var steps []plan.Step
@@ -46,37 +55,51 @@ func (r *Reconciler) pass(ctx context.Context, p *yubav1.Platform) (gone bool, e
 	} else {
 		steps = plan.Steps(p, given)
 	}
-	if err := r.gather(ctx, p, &facts, steps, stacks); err != nil {
-		return false, err
+	until, err := r.gather(ctx, p, &facts, steps, stacks)
+	if err != nil {
+		return done, err
 	}
+	if !until.IsZero() {
+		done.sooner(until.Sub(r.Now()) + time.Second)
+	}
+	facts.Steps = withManual(p, facts.Steps, records)
 	// 3. Decide and act.
 	d := decide.Decide(facts)
 	if err := r.act(ctx, p, d, steps, stacks); err != nil {
-		return false, err
+		return done, err
 	}
 	if facts.Held == "" {
 		if err := r.wipe(ctx, p, d, steps, stacks); err != nil {
-			return false, err
+			return done, err
 		}
 	}
 	// 4. Record.
 	record(p, d, given, r.Now())
+	recordPresence(p, records)
 	left := slices.ContainsFunc(facts.Sights, func(s decide.Sight) bool { return s.Away == "" })
-	return p.Spec.Decommission && !left, nil
+	done.gone = p.Spec.Decommission && !left
+	return done, nil
 }
 
-// gather reads what decides, besides the blueprint.
-func (r *Reconciler) gather(ctx context.Context, p *yubav1.Platform, f *decide.Facts, steps []plan.Step, stacks []infrav1.Terraform) (err error) {
-	if f.Holder, err = r.holder(ctx, p); err != nil {
-		return err
+// sooner makes the next pass come after a time at most; 0 is never.
+func (r *result) sooner(after time.Duration) {
+	if after > 0 && (r.after == 0 || after < r.after) {
+		r.after = after
+	}
+}
+
+// gather reads what decides, besides the blueprint. until is when it may decide otherwise without a change.
+func (r *Reconciler) gather(ctx context.Context, p *yubav1.Platform, f *decide.Facts, steps []plan.Step, stacks []infrav1.Terraform) (until time.Time, err error) {
+	if f.Holder, until, err = r.holder(ctx, p); err != nil {
+		return until, err
 	}
 	if f.Missing, err = r.missing(ctx, p); err != nil {
-		return err
+		return until, err
 	}
 	for _, region := range p.Spec.Regions {
 		name, err := r.foreign(ctx, p, region.Name)
 		if err != nil {
-			return err
+			return until, err
 		}
 		if name != "" {
 			f.Problems = append(f.Problems, "the Secret "+name+" exists and is not of this platform: delete it, or name the region otherwise")
@@ -96,7 +119,7 @@ func (r *Reconciler) gather(ctx context.Context, p *yubav1.Platform, f *decide.F
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
-			return fmt.Errorf("read the stack %s: %w", s.Stack, err)
+			return until, fmt.Errorf("read the stack %s: %w", s.Stack, err)
 		case len(platformOf(&foreign)) == 0 || platformOf(&foreign)[0] != p.Namespace+"/"+p.Name:
 			f.Sights = append(f.Sights, decide.Sight{Stack: s.Stack})
 		}
@@ -104,7 +127,7 @@ func (r *Reconciler) gather(ctx context.Context, p *yubav1.Platform, f *decide.F
 	for i := range stacks {
 		f.Sights = append(f.Sights, sightOf(&stacks[i]))
 	}
-	return nil
+	return until, nil
 }
 
 // stacksOf are the stacks of a platform, by name.
@@ -115,42 +138,6 @@ func (r *Reconciler) stacksOf(ctx context.Context, p *yubav1.Platform) ([]infrav
 	}
 	slices.SortFunc(list.Items, func(a, b infrav1.Terraform) int { return cmp.Compare(a.Name, b.Name) })
 	return list.Items, nil
-}
-
-// holder says which platform has the DNS name, if it is another one: the oldest of all that want it.
-func (r *Reconciler) holder(ctx context.Context, p *yubav1.Platform) (string, error) {
-	var list yubav1.PlatformList
-	if err := r.Client.List(ctx, &list, client.MatchingFields{indexDomain: p.Spec.Domain.FQDN}); err != nil {
-		return "", fmt.Errorf("list the platforms of %s: %w", p.Spec.Domain.FQDN, err)
-	}
-	for i := range list.Items {
-		o := &list.Items[i]
-		if o.UID == p.UID {
-			continue
-		}
-		if precedes(o, p) {
-			if o.Namespace != p.Namespace {
-				return "A platform of another namespace", nil // whose names are not for everybody
-			}
-			return "The platform " + o.Name, nil
-		}
-	}
-	return "", nil
-}
-
-// precedes reports whether a platform has a DNS name before another one: it is older, or, in the same second, has
-// begun already.
-func precedes(a, b *yubav1.Platform) bool {
-	began := func(p *yubav1.Platform) bool {
-		return len(p.Status.Phases) > 0 && conditions.Of(p, infrav1.ConditionReady).Reason != yubav1.ReasonPlatformDomainTaken
-	}
-	if order := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); order != 0 {
-		return order < 0
-	}
-	if began(a) != began(b) {
-		return began(a)
-	}
-	return a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
 }
 
 // namedSecrets are the Secrets that a blueprint names.

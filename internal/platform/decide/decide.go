@@ -64,8 +64,14 @@ type world struct {
 func (w *world) act(d *Decision) {
 	wanted := map[string]bool{}
 	for _, s := range w.Steps {
+		if s.Manual != nil {
+			continue
+		}
 		wanted[s.Stack] = true
 		sight, exists := w.sights[s.Stack]
+		if !exists && w.peopleFirst(s) {
+			continue
+		}
 		if w.away(s.Stack) != "" {
 			continue // its owner alone changes it; a second one would destroy what the first has made
 		}
@@ -78,6 +84,19 @@ func (w *world) act(d *Decision) {
 			d.Remove = append(d.Remove, s.Stack)
 		}
 	}
+}
+
+// peopleFirst reports whether a step comes after something that people have not done yet.
+func (w *world) peopleFirst(s Step) bool {
+	for _, before := range w.Steps {
+		if before.Manual == nil || !slices.Contains(s.Needs, before.ID) {
+			continue
+		}
+		if state, _ := before.Manual.state(); state != yubav1.PhaseReady {
+			return true
+		}
+	}
+	return false
 }
 
 // away says who has a stack; empty if it is the platform's. A stack whose object was deleted while it was away still
@@ -133,6 +152,8 @@ func (w *world) judge(d *Decision) {
 			}
 		}
 		switch {
+		case step.Manual != nil:
+			phase.State, phase.Message = step.Manual.state()
 		case w.away(step.Stack) != "":
 			phase.State, phase.Message, phase.WaitsFor = yubav1.PhaseAway, w.away(step.Stack), nil
 		case exists:

@@ -43,6 +43,16 @@ func says(ready, message string) func(*Sight) {
 	return func(s *Sight) { s.Ready, s.Message = ready, message }
 }
 
+// byHand is a chain whose phase dns is done by people.
+func byHand(states ...yubav1.PlatformRecordState) []Step {
+	list, m := steps("machines", "dns", "gitops"), &Manual{Region: "eu"}
+	for _, state := range states {
+		m.Records = append(m.Records, yubav1.PlatformRecord{Name: "acme.example.org", Type: "A", Addresses: []string{"192.0.2.1"}, State: state, Message: "is missing"})
+	}
+	list[1].Stack, list[1].Manual = "", m
+	return list
+}
+
 func waits(s *Sight)   { s.Ready, s.Waits, s.Message = "False", true, "waits" }
 func pending(s *Sight) { s.Ready, s.Pending, s.Changes = "Unknown", "plan-1", "+1 ~0 -0" }
 
@@ -73,7 +83,7 @@ func TestDecide(t *testing.T) {
 		"a status of an older generation says nothing": {Facts{Steps: chain, Sights: []Sight{sight("network"), sight("machines", func(s *Sight) { s.Seen = false })}},
 			all, nil, yubav1.ReasonPlatformProgressing, "not processed yet", "Ready Waiting"},
 		"a problem stops everything":    {Facts{Steps: nil, Problems: []string{"spec.x: y"}, Sights: []Sight{sight("network")}}, nil, nil, yubav1.ReasonPlatformInvalid, "spec.x: y", ""},
-		"another platform has the name": {Facts{Steps: chain, Holder: "The platform other"}, nil, nil, yubav1.ReasonPlatformDomainTaken, "The platform other has the same DNS name", "Waiting Waiting"},
+		"another platform has the name": {Facts{Steps: chain, Holder: "The platform other has the same DNS name: it has begun"}, nil, nil, yubav1.ReasonPlatformDomainTaken, "The platform other has the same DNS name", "Waiting Waiting"},
 		"a stack of somebody else":      {Facts{Steps: chain, Sights: []Sight{{Stack: "acme-eu-network"}}}, nil, nil, yubav1.ReasonPlatformNameTaken, "acme-eu-network exists", "Waiting Waiting"},
 		"credentials are missing":       {Facts{Steps: chain, Missing: []string{"hcloud"}}, nil, nil, yubav1.ReasonPlatformCredentials, "The Secret hcloud does not exist", "Waiting Waiting"},
 		"a component is removed": {Facts{Steps: chain, Sights: []Sight{sight("network"), sight("machines"), sight("vault")}},
@@ -103,6 +113,15 @@ func TestDecide(t *testing.T) {
 		"a platform that moved is left alone, whatever is wrong with it": {Facts{Held: "Moved to prod", Problems: []string{"x"}, Steps: chain, Sights: []Sight{sight("network", away), sight("machines", away), sight("vault")}},
 			nil, nil, yubav1.ReasonPlatformMoved, "Moved to prod", "Away Away"},
 		"what is not known yet": {Facts{Steps: []Step{{ID: "eu/dns", Stack: "acme-eu-dns", Lacks: "the addresses of the machines"}}}, nil, nil, yubav1.ReasonPlatformProgressing, "waits for the addresses", "Waiting"},
+		"people create the records: those who need them wait": {Facts{Steps: byHand(yubav1.RecordMissing), Sights: []Sight{sight("machines")}},
+			[]string{"acme-eu-machines"}, nil, yubav1.ReasonPlatformProgressing, "eu/dns waits for DNS records that people create, 1 of 1: acme.example.org A 192.0.2.1 (is missing)", "Ready Waiting Waiting"},
+		"records that cannot be checked are said": {Facts{Steps: byHand(yubav1.RecordUnknown), Sights: []Sight{sight("machines")}},
+			[]string{"acme-eu-machines"}, nil, yubav1.ReasonPlatformProgressing, "cannot check them: is missing. Set spec.domain.manual.resolver", "Ready Waiting Waiting"},
+		"records that exist": {Facts{Steps: byHand(yubav1.RecordPresent), Sights: []Sight{sight("machines")}},
+			[]string{"acme-eu-machines", "acme-eu-gitops"}, nil, yubav1.ReasonPlatformProgressing, "2/3 ready", "Ready Ready Waiting"},
+		"records that went do not stop what is made": {Facts{Steps: byHand(yubav1.RecordMissing), Sights: []Sight{sight("machines"), sight("gitops")}},
+			[]string{"acme-eu-machines", "acme-eu-gitops"}, nil, yubav1.ReasonPlatformProgressing, "eu/dns waits for", "Ready Waiting Ready"},
+		"records before the machines have addresses": {Facts{Steps: byHand()}, []string{"acme-eu-machines"}, nil, yubav1.ReasonPlatformProgressing, "0/3 ready", "Waiting Waiting Waiting"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			c.facts.Now = noon

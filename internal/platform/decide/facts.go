@@ -17,7 +17,7 @@ type Facts struct {
 	Suspend, Decommission bool
 	// Problems of the blueprint, each a sentence.
 	Problems []string
-	// Holder says which other platform has the same DNS name; empty for none.
+	// Holder says which other platform has the same DNS name, by what, and what to do; empty for none.
 	Holder string
 	// Missing are the Secrets that the blueprint names and that do not exist.
 	Missing []string
@@ -36,6 +36,8 @@ type Step struct {
 	Needs                        []string
 	// Lacks says what must be known before the stack can be written; empty if nothing is missing.
 	Lacks string
+	// Manual is set for a phase without a stack, which people do.
+	Manual *Manual
 }
 
 // Sight is what a stack says about itself.

@@ -31,7 +31,7 @@ var rules = []func(*world, *Decision) (reason, message string){
 		if w.Holder == "" {
 			return "", ""
 		}
-		return yubav1.ReasonPlatformDomainTaken, w.Holder + " has the same DNS name. Change that one, or choose another name"
+		return yubav1.ReasonPlatformDomainTaken, w.Holder
 	},
 	// A stack of somebody else is not touched.
 	func(w *world, _ *Decision) (string, string) {

@@ -167,11 +167,14 @@ func (r *region) standard(s *Step) map[string]any {
 }
 
 // domain is the DNS name of the region: that of the platform in the first region, and one below it in others.
-func (r *region) domain() string {
-	if fqdn := r.platform.Spec.Domain.FQDN; r.spec.Name == r.platform.Spec.Regions[0].Name {
-		return fqdn
+func (r *region) domain() string { return DomainOf(r.platform, r.spec.Name) }
+
+// DomainOf is the DNS name of a region of a platform.
+func DomainOf(p *yubav1.Platform, region string) string {
+	if region == p.Spec.Regions[0].Name {
+		return p.Spec.Domain.FQDN
 	}
-	return r.spec.Name + "." + r.platform.Spec.Domain.FQDN
+	return region + "." + p.Spec.Domain.FQDN
 }
 
 func approvePlan(a yubav1.PlatformApproval) string {

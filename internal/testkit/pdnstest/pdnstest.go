@@ -124,23 +124,26 @@ func (s *Server) Log() string {
 	return string(text)
 }
 
-// free is a port of the loopback address that nobody uses.
+// free is a port of the loopback address that nobody uses. DNS servers need theirs of both networks.
 func free(t testing.TB, network string) string {
 	t.Helper()
-	if network == "udp" {
-		c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	for range 100 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close() //nolint:errcheck // only its number is used
-		return c.LocalAddr().String()
+		address := l.Addr().String()
+		l.Close() //nolint:errcheck // only its number is used
+		if network == "tcp" {
+			return address
+		}
+		if c, err := net.ListenPacket("udp", address); err == nil {
+			c.Close() //nolint:errcheck // only its number is used
+			return address
+		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() //nolint:errcheck // only its number is used
-	return l.Addr().String()
+	t.Fatal("no port is free for UDP and TCP")
+	return ""
 }
 
 func port(address string) string { return address[strings.LastIndex(address, ":")+1:] }

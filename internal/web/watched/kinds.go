@@ -98,6 +98,7 @@ var (
 	ClusterPolicies = ofCluster(kind(yubav1.GroupVersion, "ClusterPolicy", "clusterpolicies", &yubav1.ClusterPolicy{},
 		func(l *yubav1.ClusterPolicyList) []yubav1.ClusterPolicy { return l.Items }))
 	Contracts = kind(yubav1.GroupVersion, "Contract", "contracts", &yubav1.Contract{}, func(l *yubav1.ContractList) []yubav1.Contract { return l.Items })
+	Platforms = kind(yubav1.GroupVersion, yubav1.PlatformKind, "platforms", &yubav1.Platform{}, func(l *yubav1.PlatformList) []yubav1.Platform { return l.Items })
 	Circuits  = ofCluster(kind(yubav1.GroupVersion, "CircuitBreaker", "circuitbreakers", &yubav1.CircuitBreaker{},
 		func(l *yubav1.CircuitBreakerList) []yubav1.CircuitBreaker { return l.Items }))
 	ApplicationDefinitions = ofCluster(kind(appv1.GroupVersion, appv1.ApplicationDefinitionKind, "applicationdefinitions", &appv1.ApplicationDefinition{},

@@ -86,6 +86,22 @@ func TestDriftIsRepairedAndSaid(t *testing.T) {
 		return ""
 	})
 	w.tells(yubav1.ReasonClaimRepaired, "console.acme.apps.example.org A was 203.0.113.66 with TTL 60")
+	// Each repair is said with its records, however soon it follows another one.
+	for _, address := range []string{"203.0.113.67", "203.0.113.68", "203.0.113.69"} {
+		w.eventually("the repair of "+address+" is told", time.Minute, func() string {
+			if w.told(yubav1.ReasonClaimRepaired, "api.acme.apps.example.org A was "+address+" with TTL 60") {
+				return ""
+			}
+			if is := w.has("api.acme.apps.example.org", "A"); is == "192.0.2.1" { // the other replica, of the repair before, may have written over it
+				w.write("api.acme.apps.example.org", "A", address)
+			}
+			return "it is not"
+		})
+	}
+	// A name that is taken at the same moment by two replicas is no repair.
+	if w.told(yubav1.ReasonClaimRepaired, "harbor.acme.apps.example.org") {
+		t.Error("an event says that somebody changed a record that nobody has changed")
+	}
 
 	// The registration is gone: the claim takes its name again, and keeps its records meanwhile.
 	w.write("_yuba.acme.apps.example.org", "TXT")
@@ -128,6 +144,26 @@ func TestDriftIsRepairedAndSaid(t *testing.T) {
 		t.Error(err)
 	}
 	w.leads("acme.apps.example.org", "192.0.2.2")
+}
+
+// A repair is said also if something fails after it: the next pass does not find it.
+func TestARepairIsSaidWhateverFollows(t *testing.T) {
+	w := newWorld(t)
+	p := w.pool("apps", asIs)
+	c := w.claim("apps", "acme", "192.0.2.1")
+	w.awaits(c, yubav1.ReasonClaimCommitted, "192.0.2.1")
+	was := p.DeepCopy()
+	p.Spec.PowerDNS.Nameserver = "127.0.0.1:1"
+	if err := w.Patch(t.Context(), p, client.MergeFrom(was)); err != nil {
+		t.Fatal(err)
+	}
+	w.awaits(c, yubav1.ReasonRecordUnverified, "cannot be verified")
+	w.write("console.acme.apps.example.org", "A", "203.0.113.66")
+	w.tells(yubav1.ReasonClaimRepaired, "console.acme.apps.example.org A was 203.0.113.66 with TTL 60")
+	w.awaits(c, yubav1.ReasonRecordUnverified, "")
+	if is := c.Status.LastRepair; is == nil || len(is.Records) != 1 || is.Records[0] != "console.acme.apps.example.org A was 203.0.113.66 with TTL 60" {
+		t.Errorf("the last repair is %+v", is)
+	}
 }
 
 func TestADomainOfOnesOwn(t *testing.T) {

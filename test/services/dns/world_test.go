@@ -185,6 +185,21 @@ func (w *world) tells(reason, note string) {
 	})
 }
 
+// told reports whether an event of a reason says something.
+func (w *world) told(reason, note string) bool {
+	w.Helper()
+	var list eventsv1.EventList
+	if err := w.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+		w.Fatal(err)
+	}
+	for _, e := range list.Items {
+		if e.Reason == reason && strings.Contains(e.Note, note) {
+			return true
+		}
+	}
+	return false
+}
+
 func (w *world) eventually(what string, within time.Duration, wrong func() string) {
 	w.Helper()
 	for deadline := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {

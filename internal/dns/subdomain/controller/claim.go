@@ -69,7 +69,9 @@ func (r *Reconciler) reconcileClaim(ctx context.Context, req ctrl.Request) (ctrl
 		return ctrl.Result{}, ctx.Err()
 	}
 	if err != nil {
+		known := o.news
 		o = r.failed(&c, err)
+		o.news = known
 	}
 	c.Status.ObservedGeneration = c.Generation
 	c.Status.LastHandledReconcileAt = c.Annotations[infrav1.AnnotationReconcile]
@@ -79,6 +81,7 @@ func (r *Reconciler) reconcileClaim(ctx context.Context, req ctrl.Request) (ctrl
 	}
 	conditions.Set(&c, infrav1.ConditionReady, status, o.reason, infrav1.TrimMessage(o.message))
 	if err := reconciling.PatchStatus(ctx, r.Client, before, &c); err != nil {
+		r.tell(before, before, o) // what happened has happened
 		return reconciling.Again(err)
 	}
 	r.tell(before, &c, o)

@@ -30,8 +30,8 @@ const (
 	retry = 10 * time.Second
 	// shortest is the shortest interval.
 	shortest = 5 * time.Second
-	// reservation is how long a name is kept for a pool that does not say so: objects of Go programs have "0s".
-	reservation = 10 * time.Minute
+	// reservationTTL is how long a name is kept for a pool that does not say so: objects of Go programs have "0s".
+	reservationTTL = 10 * time.Minute
 	// maxHold bounds the time between what was read and the write that follows from it.
 	maxHold = 30 * time.Second
 )

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 )
 
@@ -41,38 +40,5 @@ func TestANamespaceHasALimit(t *testing.T) {
 		if err := allowed(&test.me, pool, test.others); (err != nil) != test.refuse {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func TestRenewalsEnd(t *testing.T) {
-	now := start
-	r := &Reconciler{Now: func() time.Time { return now }}
-	pool := &yubav1.SubdomainPool{Spec: yubav1.SubdomainPoolSpec{MaxRenewals: 2, ReservationTTL: metav1.Duration{Duration: time.Hour}}}
-	c := claimOf("team", "me", 0, "")
-	c.Annotations = map[string]string{}
-	renew := func(request string) bool {
-		now = now.Add(time.Minute)
-		c.Annotations[infrav1.AnnotationReconcile] = request
-		ok := r.reserve(&c, pool)
-		c.Status.LastHandledReconcileAt = request
-		return ok
-	}
-	if !renew("") {
-		t.Fatal("it is not reserved")
-	}
-	c.Status.Phase = yubav1.SubdomainReserved
-	renew("1")
-	renew("2")
-	last := c.Status.ExpiresAt.Time
-	if !renew("3") || !c.Status.ExpiresAt.Time.Equal(last) || c.Status.Renewals != 2 {
-		t.Errorf("a third renewal extends it: %+v", c.Status)
-	}
-	c.Status.Phase = yubav1.SubdomainExpired
-	if renew("4") {
-		t.Error("an expired one is reserved again")
-	}
-	c.Generation++
-	if renew("5") {
-		t.Error("another spec reserves it again")
 	}
 }

@@ -21,7 +21,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/dns/powerdns"
 	"github.com/yuba-dev/yuba/internal/dns/subdomain/names"
@@ -52,8 +51,14 @@ func (r *Reconciler) pass(ctx context.Context, c *yubav1.SubdomainClaim) (outcom
 		return r.manual(ctx, c, pool, records, waits)
 	}
 	// 3. How long the name is kept without addresses.
-	if len(records) == 0 && !r.reserve(c, pool) {
-		return r.expired(c, pool, waits), nil
+	var reserves reservation
+	if len(records) == 0 {
+		if reserves, err = r.reserve(ctx, c, pool); err != nil {
+			return outcome{}, err
+		}
+		if !reserves.runs {
+			return r.expired(c, reserves.refused, waits), nil
+		}
 	}
 	// 4. The server: decide and write.
 	t := &taking{r: r, c: c, domain: domain, wanted: records, consent: consentOf(pool, c)}
@@ -69,22 +74,32 @@ func (r *Reconciler) pass(ctx context.Context, c *yubav1.SubdomainClaim) (outcom
 	}
 	t.place = yubav1.SubdomainPlace{URL: pool.Spec.PowerDNS.URL, Zone: zone, OwnerID: cmp.Or(pool.Spec.PowerDNS.OwnerID, "default")}
 	wasAt, wasPhase := c.Status.Addresses, c.Status.Phase
-	d, err := t.do(ctx)
+	_, err = t.do(ctx)
+	var all []news // also if a later step fails: nobody finds a repair twice
+	if len(t.repaired) > 0 {
+		all = append(all, news{corev1.EventTypeWarning, yubav1.ReasonClaimRepaired, "Somebody changed the records, and Yuba wrote them again: " + strings.Join(t.repaired, "; ")})
+	}
 	if err != nil {
-		return outcome{}, err
+		return outcome{news: all}, err
+	}
+	if reserves.begins && !t.released {
+		err = r.count(ctx, c, pool)
+	} else if len(records) > 0 {
+		err = r.forget(ctx, c, pool)
+	}
+	if err != nil {
+		return outcome{news: all}, err
 	}
 	o := r.record(c, pool, t, waits)
+	o.news = all
 	// 5. Verify, and tell.
 	if c.Status.Phase == yubav1.SubdomainCommitted {
 		if err := r.verify(ctx, pool, records); err != nil {
-			return outcome{}, err
+			return outcome{news: all}, err
 		}
 		if wasPhase == yubav1.SubdomainCommitted && wasAt != c.Status.Addresses {
 			o.news = append(o.news, news{corev1.EventTypeNormal, yubav1.ReasonClaimAddressesChanged, fmt.Sprintf("%s leads to %s; before it was %s", domain, c.Status.Addresses, wasAt)})
 		}
-	}
-	if len(d.Repaired) > 0 {
-		o.news = append(o.news, news{corev1.EventTypeWarning, yubav1.ReasonClaimRepaired, "Somebody changed the records, and Yuba wrote them again: " + strings.Join(d.Repaired, "; ")})
 	}
 	return o, nil
 }
@@ -167,49 +182,11 @@ func recordsOf(domain string, pool *yubav1.SubdomainPool, addresses []netip.Addr
 	return all
 }
 
-// reserve begins a reservation, unless one is running. It reports false if it is over: only another spec, a request to
-// reconcile, or addresses begin another.
-func (r *Reconciler) reserve(c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPool) bool {
-	renewed := c.Annotations[infrav1.AnnotationReconcile] != c.Status.LastHandledReconcileAt
-	switch {
-	case c.Status.Phase == yubav1.SubdomainExpired && !renewed && c.Generation == c.Status.ObservedGeneration:
-		return false
-	case c.Status.Phase == yubav1.SubdomainReserved && !renewed && c.Status.ExpiresAt != nil:
-		return true
-	case c.Status.Phase == yubav1.SubdomainExpired && c.Status.Renewals >= renewals(pool):
-		return false
-	case c.Status.Phase == yubav1.SubdomainReserved && c.Status.ExpiresAt != nil && c.Status.Renewals >= renewals(pool):
-		return true // and it ends when it ends
-	}
-	if c.Status.Phase == yubav1.SubdomainExpired || c.Status.Phase == yubav1.SubdomainReserved {
-		c.Status.Renewals++
-	}
-	now := metav1.NewTime(r.Now())
-	end := metav1.NewTime(now.Add(max(cmp.Or(pool.Spec.ReservationTTL.Duration, reservation), shortest)))
-	c.Status.ReservedAt, c.Status.ExpiresAt = &now, &end
-	return true
-}
-
-// renewals is how often a claim of a pool can reserve its name again.
-func renewals(pool *yubav1.SubdomainPool) int32 { return cmp.Or(pool.Spec.MaxRenewals, maxRenewals) }
-
-// expired is the outcome of a claim whose reservation is over.
-func (r *Reconciler) expired(c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPool, waits string) outcome {
-	c.Status.Phase, c.Status.Records, c.Status.Addresses = yubav1.SubdomainExpired, nil, ""
-	message := fmt.Sprintf("The reservation of %s ended, because it has no addresses: %s. It is claimed again when they are known", c.Status.Domain, waits)
-	if c.Status.Renewals < renewals(pool) {
-		message += fmt.Sprintf(", or by: yuba dns claim %s -n %s --renew", c.Name, c.Namespace)
-	} else {
-		message += fmt.Sprintf(". It was renewed %d times, and the pool allows no more (spec.maxRenewals)", c.Status.Renewals)
-	}
-	return outcome{reason: yubav1.ReasonClaimExpired, message: message}
-}
-
 // record fills in the status after the name was taken, kept, or given up.
 func (r *Reconciler) record(c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPool, t *taking, waits string) outcome {
 	now := metav1.NewTime(r.Now())
 	if t.released {
-		return r.expired(c, pool, waits)
+		return r.expired(c, nil, waits)
 	}
 	if len(t.wanted) == 0 {
 		c.Status.Phase, c.Status.Records, c.Status.Addresses, c.Status.CommittedAt = yubav1.SubdomainReserved, nil, "", nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -33,6 +34,8 @@ type taking struct {
 	consent string
 	// released: the name is not the claim's any more.
 	released bool
+	// repaired are the records that somebody else had changed.
+	repaired []string
 }
 
 // do reads, decides and writes until nothing is left to do.
@@ -45,12 +48,25 @@ func (t *taking) do(ctx context.Context) (decide.Decision, error) {
 		}
 		d := decide.Decide(facts)
 		if len(d.Changes) > 0 && !t.gone {
-			if err := t.note(ctx); err != nil {
+			if err := t.note(ctx, d.Repaired); err != nil {
 				return d, err
 			}
 		}
-		if err := t.change(ctx, began, d.Changes); err != nil {
+		err = t.change(ctx, began, d.Changes)
+		var refused *powerdns.RefusedError
+		if len(d.Repaired) > 0 && !errors.As(err, &refused) { // without an answer, they may be written: the next pass sees nothing to repair
+			t.repaired = d.Repaired
+		}
+		if err != nil {
 			return d, err
+		}
+		if d.Verb == decide.Write && t.c.Status.Phase != yubav1.SubdomainCommitted {
+			if t.gone, err = t.deleted(ctx); err != nil {
+				return d, err
+			}
+			if t.gone { // and another process may have removed the records before this one wrote them
+				continue
+			}
 		}
 		switch d.Verb {
 		case decide.Bid:
@@ -68,6 +84,16 @@ func (t *taking) do(ctx context.Context) (decide.Decision, error) {
 	return decide.Decision{}, fmt.Errorf("take %s: the server does not have the bid that it confirmed. Does another server answer its API?", t.domain)
 }
 
+// deleted reports whether the claim is deleted, or is about to be.
+func (t *taking) deleted(ctx context.Context) (bool, error) {
+	var is yubav1.SubdomainClaim
+	err := t.r.Direct.Get(ctx, client.ObjectKeyFromObject(t.c), &is)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("look whether the SubdomainClaim %s is deleted: %w", client.ObjectKeyFromObject(t.c), err)
+	}
+	return err != nil || is.UID != t.c.UID || !is.DeletionTimestamp.IsZero(), nil
+}
+
 // lost: somebody else has the name. What the claim wrote once is not its own any more.
 func (t *taking) lost() {
 	if t.c.Status.Phase == yubav1.SubdomainReserved || t.c.Status.Phase == "" {
@@ -80,7 +106,7 @@ func (t *taking) facts(ctx context.Context) (decide.Facts, error) {
 	s := &t.c.Status
 	f := decide.Facts{Now: t.r.Now(), Domain: t.domain, Gone: t.gone, TakeOver: t.consent,
 		Me:     decide.Owner{Server: t.place.OwnerID, Namespace: t.c.Namespace, Name: t.c.Name, UID: string(t.c.UID), Process: t.r.process},
-		Wanted: setsOf(t.wanted), Last: setsOf(s.Records)}
+		Wanted: setsOf(t.wanted), Last: setsOf(s.Records), Committed: s.Phase == yubav1.SubdomainCommitted}
 	if s.ExpiresAt != nil {
 		f.Until = s.ExpiresAt.Time
 	}
@@ -165,10 +191,15 @@ func setsOf(records []yubav1.SubdomainRecord) (all []decide.RRset) {
 	return all
 }
 
-// note stores the place and the records before they are written: who deletes the claim after a crash must know.
-func (t *taking) note(ctx context.Context) error {
+// note stores the place and the records before they are written: who deletes the claim after a crash must know. It also
+// stores what is repaired. The status then differs with each repair, and so does the resource version: the API's clients
+// count an event about the same version as a repetition, and drop its text.
+func (t *taking) note(ctx context.Context, repaired []string) error {
 	before := t.c.DeepCopy()
 	t.c.Status.Place = &t.place
+	if len(repaired) > 0 {
+		t.c.Status.LastRepair = &yubav1.SubdomainRepair{At: metav1.NewMicroTime(t.r.Now()), Records: repaired}
+	}
 	for _, w := range t.wanted {
 		if !slices.ContainsFunc(t.c.Status.Records, func(r yubav1.SubdomainRecord) bool { return r.Name == w.Name && r.Type == w.Type }) {
 			t.c.Status.Records = append(t.c.Status.Records, w)

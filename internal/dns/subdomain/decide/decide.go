@@ -45,6 +45,9 @@ type Facts struct {
 	Until  time.Time
 	// Last are the records that were written last.
 	Last []RRset
+	// Committed: Last was found on the server by an earlier pass. Else another process of ours may be writing it now,
+	// and a record that is missing is not a change of somebody else.
+	Committed bool
 	// There is what the server has of the domain and below it. Its bids were read before its registration.
 	There []RRset
 	// Gone: the claim is deleted.
@@ -157,7 +160,7 @@ func (f *Facts) keep() Decision {
 			continue
 		}
 		d.Changes = append(d.Changes, w)
-		if slices.ContainsFunc(f.Last, w.same) { // it was right
+		if f.Committed && slices.ContainsFunc(f.Last, w.same) { // it was right
 			d.Repaired = append(d.Repaired, fmt.Sprintf("%s %s was %s", w.Name, w.Type, is.shown()))
 		}
 	}

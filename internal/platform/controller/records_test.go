@@ -1,0 +1,153 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
+)
+
+// zone is what a DNS server has: internal/dns/resolve asks real ones, and has its own tests.
+type zone struct {
+	sync.Mutex
+	wrong map[string]string
+}
+
+var answers = &zone{wrong: map[string]string{}}
+
+func (z *zone) check(_ context.Context, resolver, name, kind string, addresses []string) (string, error) {
+	if resolver == "192.0.2.53:53" {
+		return "", errors.New("ask the DNS server 192.0.2.53:53: no answer")
+	}
+	z.Lock()
+	defer z.Unlock()
+	if is := z.wrong[name+" "+kind+" "+strings.Join(addresses, ",")]; is != "" {
+		return is, nil
+	}
+	return "", nil
+}
+
+func (z *zone) become(record, is string) {
+	z.Lock()
+	defer z.Unlock()
+	z.wrong[record] = is
+}
+
+// addresses writes the output of the machines of a region.
+func (w *world) addresses(stack, machines string) {
+	w.Helper()
+	data := map[string][]byte{"machines": []byte(machines)}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: stack + "-outputs",
+		Annotations: map[string]string{infrav1.OpenOutputsAnnotation: inputs.OpenOutputs{Open: []string{"machines"}}.Annotation(data)}}, Data: data}
+	if err := w.Create(w.Context(), secret); err != nil {
+		w.Fatal(err)
+	}
+	t := w.stack(stack)
+	t.Status.OutputsSecret = secret.Name
+	if err := w.Status().Update(w.Context(), t); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// records waits for the condition RecordsPresent.
+func (w *world) records(p *yubav1.Platform, reason, says string) {
+	w.Helper()
+	w.eventually("the records are "+reason+": "+says, func() string {
+		if err := w.Get(w.Context(), client.ObjectKeyFromObject(p), p); err != nil {
+			return err.Error()
+		}
+		c := conditions.Of(p, yubav1.ConditionRecordsPresent)
+		if c.Reason != reason || !strings.Contains(c.Message, says) {
+			return c.Reason + ": " + c.Message
+		}
+		return ""
+	})
+}
+
+// resolver names another resolver: the last answers are of the former one.
+func (w *world) resolver(p *yubav1.Platform, resolver string) {
+	w.Helper()
+	w.change(p, func(s *yubav1.PlatformSpec) { s.Domain.Manual.Resolver = resolver })
+}
+
+func TestRecordsThatPeopleCreate(t *testing.T) {
+	w := newWorld(t)
+	domain := w.domain()
+	answers.become(domain+" A 192.0.2.1,192.0.2.2", "is missing")
+	answers.become("*."+domain+" AAAA 2001:db8::1", "is 2001:db8::9")
+	p := w.platform("acme", domain, func(s *yubav1.PlatformSpec) {
+		s.Domain.Manual = &yubav1.PlatformManualDNS{Resolver: "192.0.2.53:53", Wait: true}
+	})
+	w.await(p, yubav1.ReasonPlatformProgressing, "0/6 ready")
+	if c := conditions.Of(p, yubav1.ConditionRecordsPresent); c.Reason != "" || w.stack("acme-eu-gitops") != nil || w.stack("acme-eu-vault") != nil {
+		t.Errorf("before the machines have addresses, records are %s, and later phases exist", c.Message)
+	}
+	for _, phase := range []string{"network", "machines", "kubernetes"} {
+		w.becomes("acme-eu-"+phase, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, "")
+	}
+	w.addresses("acme-eu-machines", `{"addresses": ["192.0.2.2", "192.0.2.1", "2001:db8::1", "nonsense"]}`)
+
+	// The resolver does not answer: it is said, and the phase waits.
+	w.records(p, yubav1.ReasonRecordsUnknown, "Yuba cannot ask for 4 of 4 DNS records: ask the DNS server 192.0.2.53:53: no answer. Set spec.domain.manual.resolver")
+	w.await(p, yubav1.ReasonPlatformProgressing, "eu/dns waits for DNS records, and cannot check them")
+
+	w.resolver(p, "192.0.2.54:53")
+	w.records(p, yubav1.ReasonRecordsMissing, "Create these DNS records, 2 of 4: "+domain+" A 192.0.2.1,192.0.2.2 (is missing); *."+domain+" AAAA 2001:db8::1 (is 2001:db8::9)")
+	w.await(p, yubav1.ReasonPlatformProgressing, "3/6 ready. eu/dns waits for DNS records that people create, 2 of 4: "+domain+" A 192.0.2.1,192.0.2.2 (is missing). All of them: yuba bootstrap status")
+	if w.stack("acme-eu-gitops") != nil {
+		t.Error("a phase that needs the names is made before they exist")
+	}
+	if r := p.Status.Records; len(r) != 4 || r[0].Name != domain || r[0].Type != "A" || r[0].State != yubav1.RecordMissing || r[1].State != yubav1.RecordPresent || r[0].Region != "eu" {
+		t.Errorf("the records are %+v", r)
+	}
+
+	answers.become(domain+" A 192.0.2.1,192.0.2.2", "")
+	answers.become("*."+domain+" AAAA 2001:db8::1", "")
+	// Without any change, the resolver is asked again.
+	w.records(p, yubav1.ReasonRecordsPresent, "All 4 DNS records exist")
+	w.eventually("the later phases are made", func() string {
+		if w.stack("acme-eu-gitops") == nil || w.stack("acme-eu-vault") == nil {
+			return "they are not"
+		}
+		return ""
+	})
+	for _, phase := range []string{"gitops", "vault"} {
+		w.becomes("acme-eu-"+phase, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, "")
+	}
+	w.await(p, yubav1.ReasonPlatformReady, "All 6 phases are ready")
+	// The name leads to the platform: that is a proof, which an older platform without one does not have.
+	second := w.platform("second", domain)
+	w.await(second, yubav1.ReasonPlatformDomainTaken, "The platform acme has the same DNS name: the name leads to it")
+}
+
+// Without wait, a platform is ready before people have created its records, and says which are missing.
+func TestRecordsThatNobodyWaitsFor(t *testing.T) {
+	w := newWorld(t)
+	answers.become(w.domain()+" A 192.0.2.1", "is missing")
+	p := w.platform("acme", w.domain())
+	w.await(p, yubav1.ReasonPlatformProgressing, "0/5 ready")
+	for _, phase := range all {
+		w.becomes("acme-eu-"+phase, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, "")
+	}
+	w.addresses("acme-eu-machines", `{"addresses": ["192.0.2.1"]}`)
+	w.await(p, yubav1.ReasonPlatformReady, "All 5 phases are ready")
+	w.records(p, yubav1.ReasonRecordsMissing, "Create these DNS records, 1 of 2: "+w.domain()+" A 192.0.2.1 (is missing)")
+	w.change(p, func(s *yubav1.PlatformSpec) { s.Domain.Mode, s.Domain.Provider = yubav1.DomainAPI, "hetzner" })
+	w.records(p, "", "")
+	if len(p.Status.Records) > 0 {
+		t.Errorf("the records of somebody else's are %+v", p.Status.Records)
+	}
+}
