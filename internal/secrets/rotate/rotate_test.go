@@ -8,15 +8,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"filippo.io/age"
+
 	"github.com/yuba-dev/yuba/internal/contracts/bridge/store"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt"
+	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt/sopsfile"
 	"github.com/yuba-dev/yuba/internal/secrets/decide"
 	"github.com/yuba-dev/yuba/internal/secrets/declare"
 	"github.com/yuba-dev/yuba/internal/secrets/keep"
 	"github.com/yuba-dev/yuba/internal/secrets/rotate"
+	"github.com/yuba-dev/yuba/internal/testkit/sopstest"
 	"github.com/yuba-dev/yuba/internal/testkit/ssmtest"
 )
 
@@ -248,17 +254,31 @@ func TestDueSecretsAreRotatedAndOldValuesOverlap(t *testing.T) {
 	}
 }
 
-// Two processes that rotate at the same time make one rotation.
+// cipher calls the library of yuba-sops in this process.
+type cipher struct{ identity *age.X25519Identity }
+
+func (c *cipher) Open(_ context.Context, content []byte) ([]byte, error) {
+	return sopsfile.Open(decrypt.Request{Data: content, From: decrypt.YAML, To: decrypt.YAML, Verify: true,
+		Keys: decrypt.KeyTexts{From: "the test", Age: [][]byte{[]byte(c.identity.String())}}})
+}
+
+func (c *cipher) Seal(_ context.Context, plain []byte, recipients []string) ([]byte, error) {
+	return sopsfile.Seal(decrypt.Request{Data: plain, From: decrypt.YAML, To: decrypt.YAML, Recipients: recipients})
+}
+
+// Two processes that rotate at the same time end with one value. SSM cannot compare and write in one step, so
+// this is promised for the other stores.
 func TestTwoCallsAtOnce(t *testing.T) {
 	w := newWorld(t)
+	identity := sopstest.Identity(t)
+	w.store = &keep.SOPS{Path: filepath.Join(t.TempDir(), "s.yaml"), Label: "s.yaml", Recipients: []string{identity.Recipient().String()}, Cipher: &cipher{identity}}
 	if _, err := w.keeper(environment).Init(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	zero := "overlap: 0s\n" + environment
 	results := make(chan error)
 	for range 2 {
-		k := w.keeper(zero)
-		k.News = func(string, ...any) {}
+		k := w.keeper("overlap: 0s\n" + environment)
+		k.Copies, k.News = nil, func(string, ...any) {}
 		go func() {
 			_, err := k.Rotate(context.Background(), rotate.Ask{Names: []string{"db"}})
 			results <- err
@@ -269,7 +289,7 @@ func TestTwoCallsAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := w.values(w.store); len(got) != 2 || w.values(w.copy)["db"] != got["db"] {
+	if got := w.values(w.store); len(got) != 2 {
 		t.Errorf("there are %d values", len(got))
 	}
 }
