@@ -87,7 +87,7 @@ func (p pages) one(r *site.Request) (*site.Page, error) {
 	var platform yubav1.Platform
 	err := r.As.Objects.Get(r.Context(), key, &platform)
 	if apierrors.IsNotFound(err) {
-		return nil, site.NotFound("There is no platform "+key.String()+".", "It was deleted, or never made: yuba bootstrap --help")
+		return nil, site.NotFound("There is no platform "+key.String()+".", "It was deleted, or never made. Make one: yuba bootstrap")
 	}
 	if err != nil {
 		return nil, err
