@@ -235,7 +235,7 @@ func TestSettingsAndTokensReachTheRun(t *testing.T) {
 	var spec run.Spec
 	c.Into(&spec)
 	want := run.Spec{Artifact: spec.Artifact, Variables: spec.Variables, CLIConfig: []byte("credentials {}"), Secrets: []string{"AKIA-s3cr3t"}, ServiceAccount: "tf-runner",
-		Backend: run.Backend{Kind: run.BackendOwn, Override: "terraform {\nbackend \"s3\" {}\n}\n", Settings: map[string]string{"access_key": "AKIA-s3cr3t"}}}
+		Backend: run.Backend{Kind: run.BackendOwn, Override: "terraform {\nbackend \"s3\" {}\n}\n", Settings: map[string]string{"access_key": "AKIA-s3cr3t"}, Location: "s3"}}
 	if diff := cmp.Diff(want, spec); diff != "" {
 		t.Error(diff)
 	}
