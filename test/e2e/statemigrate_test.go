@@ -210,8 +210,8 @@ func TestEverythingKilledDuringAMigration(t *testing.T) {
 		syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it may be gone already
 	}
 	close(e.open)
-	y.restart(t)
 	<-ended
+	y.restart(t)
 	stays(t, y, obj)
 	if string(y.state(t, obj)) != string(source) {
 		t.Error("the source has changed")
