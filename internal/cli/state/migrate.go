@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -19,6 +20,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/state/backends"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 )
 
 type migrateFlags struct {
@@ -117,6 +119,9 @@ func (f *migrateFlags) destination() (*infrav1.BackendStatus, error) {
 func migrateState(ctx context.Context, s *session.Session, t *infrav1.Terraform, there *infrav1.BackendStatus, f *migrateFlags) error {
 	key := session.KeyOf(t)
 	change := run.StateChange{Verb: run.StateMigrate, Accept: f.accept, BreakLock: f.breakLock}
+	if there == nil && t.Status.Backend != nil && moved(t) && !f.accept {
+		return tellMoved(s, t, f.out)
+	}
 	if there == nil {
 		return changeState(ctx, s, key, change, f.changeFlags)
 	}
@@ -149,14 +154,42 @@ func migrateState(ctx context.Context, s *session.Session, t *infrav1.Terraform,
 	}
 	spec := map[string]any{"backendConfig": instead(t.Spec.BackendConfig, config), "cloud": instead(t.Spec.Cloud, there.Cloud), "backendConfigsFrom": there.BackendConfigsFrom}
 	// Of two people who do this at once, one gets a conflict.
-	if _, err := s.Patch(ctx, "set the backend of", key, session.Change{Spec: spec}.If(t.ResourceVersion)); err != nil {
+	t, err = s.Patch(ctx, "set the backend of", key, session.Change{Spec: spec}.If(t.ResourceVersion))
+	switch {
+	case err != nil:
 		return err
+	case moved(t) && !f.accept:
+		return tellMoved(s, t, f.out)
 	}
 	f.yes = true // it was asked
 	if err := changeState(ctx, s, key, change, f.changeFlags); err != nil {
 		s.News("The stack waits until its state is moved. To continue:\n    yuba state migrate %s\nTo stay with the former backend, restore spec.backendConfig as status.backend has it.", s.Call(key))
 		return err
 	}
+	return nil
+}
+
+// moved says that the state is where the spec says, for instance because an interrupted command had
+// moved it. Settings from Secrets may have changed since: then the condition says so.
+func moved(t *infrav1.Terraform) bool {
+	is := t.Status.Backend
+	if is == nil {
+		is = &infrav1.BackendStatus{}
+	}
+	return t.Status.ObservedGeneration == t.Generation && session.ConditionOf(t, infrav1.ConditionReady).Reason != infrav1.ReasonBackendChanged &&
+		(t.Status.Backend != nil || !t.KeepsOwnState()) && equality.Semantic.DeepEqual(t.BackendAt(is.Location), is)
+}
+
+func tellMoved(s *session.Session, t *infrav1.Terraform, out *ui.Output) error {
+	location := inputs.ManagedLocation
+	if t.Status.Backend != nil {
+		location = t.Status.Backend.Location
+	}
+	text := fmt.Sprintf("The state of %s is at %s already, as the spec says. To move it, name another backend with --to.", session.KeyOf(t), location)
+	if out.Machine() {
+		return out.Print(s.Out, changed{Verb: run.StateMigrate, Outcome: run.OutcomeSucceeded, Text: text})
+	}
+	fmt.Fprintln(s.Out, text)
 	return nil
 }
 
@@ -194,8 +227,8 @@ const recordedWithin = 20 * time.Second
 func mayRename(s *session.Session, t *infrav1.Terraform, key types.NamespacedName) error {
 	status := &t.Status
 	switch {
-	case status.Backend != nil, !t.KeepsOwnState() && status.StateSerial != nil && *status.StateSerial > 0:
-		return nil
+	case status.Backend != nil, status.StateSerial != nil && *status.StateSerial > 0:
+		return nil // also if the spec names another backend since an interrupted migration
 	case status.LastAppliedRevision == "" && status.LastAppliedRun == "":
 		return ui.Exitf(ui.ExitFailure, "migrate the state of %s: nothing was applied yet, so there is no state. Set the backend in the spec:\n    yuba kubectl edit tf %s -n %s", key, key.Name, key.Namespace)
 	}

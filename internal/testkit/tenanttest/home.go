@@ -32,6 +32,8 @@ type Home struct {
 	// Client knows the kinds of tenants and stacks.
 	Client    client.Client
 	Namespace string
+	// Kubeconfig is for commands.
+	Kubeconfig string
 	// Log is the end of the server's log, for failures.
 	Log func() string
 }

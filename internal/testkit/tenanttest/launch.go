@@ -50,7 +50,7 @@ func newHome(t *testing.T, kubeconfig string, log func() string) *Home {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &Home{Client: c, Log: log}
+	h := &Home{Client: c, Kubeconfig: kubeconfig, Log: log}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "tenants-"}}
 	if err := h.Client.Create(t.Context(), ns); err != nil {
 		t.Fatal(err)
