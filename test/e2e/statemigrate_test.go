@@ -197,34 +197,6 @@ func TestRunnerKilledDuringAMigration(t *testing.T) {
 	}
 }
 
-// TestEverythingKilledDuringAMigration leaves tofu's lock at the destination.
-func TestEverythingKilledDuringAMigration(t *testing.T) {
-	t.Parallel()
-	y, obj, e := migrating(t)
-	source := y.state(t, obj)
-	e.hold(http.MethodPost, 1, true)
-	ended := y.begin(t, e.migrate(obj)...)
-	<-e.reached
-	y.kill()
-	for _, pid := range y.processes("") {
-		syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it may be gone already
-	}
-	close(e.open)
-	<-ended
-	y.restart(t)
-	stays(t, y, obj)
-	if string(y.state(t, obj)) != string(source) {
-		t.Error("the source has changed")
-	}
-	_, news, code := y.run(t, e.migrate(obj)...)
-	_, lock, found := strings.Cut(news, "--break-lock ")
-	if code == 0 || !found {
-		t.Fatalf("the lock of the killed process is not named: %d %s", code, news)
-	}
-	stays(t, y, obj)
-	continues(t, y, obj, e, source, "--break-lock", strings.Fields(lock)[0])
-}
-
 // TestRunnerKilledOnTheWayBack: the state in Yuba's store is not the stack's until the migration is complete.
 func TestRunnerKilledOnTheWayBack(t *testing.T) {
 	t.Parallel()
