@@ -275,12 +275,26 @@ func (d *Desk) revert(ctx context.Context, r *Record) error {
 // still open.
 func (d *Desk) Repair(ctx context.Context) (open int, err error) {
 	records, err := d.store().list(ctx, "")
+	if err == nil {
+		err = d.step("listed")
+	}
 	if err != nil {
 		return 0, err
 	}
 	var errs []error
-	for _, r := range records {
-		if !r.Phase.Open() || !d.take(r) {
+	for _, listed := range records {
+		if !listed.Phase.Open() {
+			continue
+		}
+		r, err := d.reserve(ctx, listed)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if r == nil {
+			continue
+		}
+		if !r.Phase.Open() {
+			d.give(r)
 			continue
 		}
 		if err := d.repair(ctx, r); err != nil {

@@ -82,6 +82,23 @@ func (d *Desk) give(r *Record) {
 	delete(d.busy, r.ID)
 }
 
+// reserve reserves a refactoring of a list, and reads it again: since it was listed, a request may have
+// applied it, and what is done from the old record would undo that. It is nil if it is in hand, or gone.
+func (d *Desk) reserve(ctx context.Context, listed *Record) (*Record, error) {
+	if !d.take(listed) {
+		return nil, nil
+	}
+	r, err := d.store().load(ctx, listed.Namespace, listed.ID)
+	if err == nil {
+		return r, nil
+	}
+	d.give(listed)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return nil, err
+}
+
 // current is a state of a stack as it is now.
 type current struct {
 	stack    Stack

@@ -167,15 +167,27 @@ const (
 // Collect deletes what is too old: proposals, the states of former refactorings, and their records.
 func (d *Desk) Collect(ctx context.Context) error {
 	records, err := d.store().list(ctx, "")
+	if err == nil {
+		err = d.step("listed")
+	}
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, r := range records {
+	for _, listed := range records {
+		if listed.Phase.Open() || d.now().Sub(listed.Changed) <= proposalLife {
+			continue
+		}
+		r, err := d.reserve(ctx, listed)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if r == nil {
+			continue
+		}
 		age := d.now().Sub(r.Changed)
 		switch {
-		case r.Phase.Open() || !d.take(r):
-			continue
+		case r.Phase.Open():
 		case r.Phase == Proposed && age > proposalLife, age > recordLife:
 			errs = append(errs, d.store().drop(ctx, r))
 		case age > stateLife:
