@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -30,6 +31,8 @@ type States interface {
 	Write(ctx context.Context, key state.Key, w state.WriteRequest) (state.Version, error)
 	Lock(ctx context.Context, key state.Key, info state.LockInfo) error
 	Unlock(ctx context.Context, key state.Key, id string) error
+	Versions(ctx context.Context, key state.Key) iter.Seq2[state.Version, error]
+	ReadVersion(ctx context.Context, key state.Key, id string) (state.Version, []byte, error)
 	Room(ctx context.Context, key state.Key, now *state.Snapshot, labels map[string]string) error
 }
 

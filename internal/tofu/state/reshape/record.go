@@ -69,6 +69,8 @@ type Member struct {
 	Has int `json:"has"`
 	// Version is the version of the state that has the new content, once it is written.
 	Version string `json:"version,omitempty"`
+	// NotRestored says why the state did not get its former content again after a failure.
+	NotRestored string `json:"notRestored,omitempty"`
 }
 
 // Stack is a stack whose state may change.
