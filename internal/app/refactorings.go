@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
@@ -44,7 +45,7 @@ func (e *engine) refactored(r reshape.Record) {
 		if r.Phase == reshape.Failed {
 			kind = corev1.EventTypeWarning
 		}
-		e.events.Eventf(&obj, nil, kind, infrav1.ReasonDoneByHand, "Refactor", "%s", r.Outcome(&m))
+		reconciling.Event(e.events, &obj, kind, infrav1.ReasonDoneByHand, "Refactor", r.Outcome(&m))
 		e.announce(run.StackOf(&obj))
 	}
 }

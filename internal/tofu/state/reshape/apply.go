@@ -22,6 +22,9 @@ func (d *Desk) step(name string) error {
 }
 
 func (d *Desk) enter(ctx context.Context, r *Record, phase Phase, message string) error {
+	if err := d.mayWrite(ctx); err != nil {
+		return fmt.Errorf("store that the refactoring %s is %s: %w", r.ID, phase, err)
+	}
 	r.Phase, r.Changed, r.Message = phase, d.now(), message
 	if err := d.store().save(ctx, r); err != nil {
 		d.left.Store(true) // the stored phase may be an open one
@@ -57,8 +60,8 @@ func (d *Desk) Apply(ctx context.Context, namespace, id, by string) (*Record, er
 			d.left.Store(true)
 		}
 	}()
-	// From here on it does not depend on the person's connection.
-	ctx = context.WithoutCancel(ctx)
+	ctx, end := d.untilLost(ctx)
+	defer end()
 	r.AppliedBy = by
 	if err := d.enter(ctx, r, Locking, ""); err != nil {
 		return r, err
@@ -80,6 +83,9 @@ func (d *Desk) lock(ctx context.Context, r *Record) error {
 	for i := range r.Members {
 		m := &r.Members[i]
 		key := r.key(m)
+		if err := d.mayWrite(ctx); err != nil {
+			return fmt.Errorf("lock the state of %s: %w", key, err)
+		}
 		info := state.LockInfo{ID: r.ID, Operation: "refactor", Info: "yuba refactor " + r.ID, Who: r.AppliedBy, Version: d.Version, Created: d.now(), Path: key.SecretName()}
 		if err := d.States.Lock(ctx, key, info); err != nil {
 			return err
@@ -223,11 +229,17 @@ func (d *Desk) write(ctx context.Context, r *Record) error {
 // put writes a state, and tries again while the API is away.
 func (d *Desk) put(ctx context.Context, key state.Key, w state.WriteRequest) (version state.Version, err error) {
 	for n := range tries {
+		if lost := d.mayWrite(ctx); lost != nil {
+			return version, fmt.Errorf("write the state of %s: %w", key, lost)
+		}
 		version, err = d.States.Write(ctx, key, w)
 		if err == nil || hopeless(err) {
 			return version, err
 		}
-		time.Sleep(pause << n)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause << n):
+		}
 	}
 	return version, err
 }
@@ -289,6 +301,9 @@ func (d *Desk) repair(ctx context.Context, r *Record) error {
 func (d *Desk) Run(ctx context.Context) error {
 	tick := time.NewTicker(repairEvery)
 	defer tick.Stop()
+	d.mu.Lock()
+	d.lost = ctx.Done()
+	d.mu.Unlock()
 	d.left.Store(true)
 	var failures int
 	var next time.Time

@@ -52,6 +52,8 @@ type Desk struct {
 
 	mu   sync.Mutex
 	busy map[string]bool
+	// lost is closed once this server is no longer in charge; nil before Run.
+	lost <-chan struct{}
 	// left is set if this server left a refactoring open.
 	left atomic.Bool
 }
@@ -83,6 +85,37 @@ func (d *Desk) give(r *Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.busy, r.ID)
+}
+
+// errLost ends a refactoring of a server that is not in charge any more: another one may be carrying it on.
+var errLost = errors.New("this server is ending, or another replica has taken over. That one goes on with it")
+
+// mayWrite is asked before each write.
+func (d *Desk) mayWrite(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	select {
+	case <-d.lost:
+		return errLost
+	default:
+		return ctx.Err()
+	}
+}
+
+// untilLost is a context that does not depend on a person's connection, but ends when this server is not
+// in charge any more.
+func (d *Desk) untilLost(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	go func(lost <-chan struct{}) {
+		defer cancel()
+		select {
+		case <-lost:
+		case <-ctx.Done():
+		}
+	}(d.lost)
+	return ctx, cancel
 }
 
 // reserve reserves a refactoring of a list, and reads it again: since it was listed, a request may have

@@ -121,7 +121,7 @@ func (r *Record) Outcome(m *Member) string {
 	case r.Phase != Failed:
 		return fmt.Sprintf("%s; the state has %d resource instances now, and had %d", r.Reason(), m.Has, m.Had)
 	case m.NotRestored != "":
-		return fmt.Sprintf("%s; it failed, and the state was not restored: %s. See yuba state history %s/%s", r.Reason(), m.NotRestored, r.Namespace, m.Stack)
+		return fmt.Sprintf("the state was not restored after a failure: %s. See yuba state history %s/%s. It was the %s", m.NotRestored, r.Namespace, m.Stack, r.Reason())
 	default:
 		return fmt.Sprintf("%s; it failed, and the state was restored (%d instances planned, %d before)", r.Reason(), m.Has, m.Had)
 	}

@@ -46,7 +46,7 @@ func TestARevertNamesWhatItCannotRestore(t *testing.T) {
 	if err != nil || r.Phase != Failed || strings.Contains(r.Message, "states were restored") || w.all() != "a: x.one x.two; b: x.foreign x.three; c: none" {
 		t.Fatalf("%v, %+v: %s", err, r, w.all())
 	}
-	for i, want := range []string{"and the state was restored", "and the state was not restored: somebody else", "and the state was restored"} {
+	for i, want := range []string{"and the state was restored", "the state was not restored after a failure: somebody else", "and the state was restored"} {
 		if got := r.Outcome(&r.Members[i]); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", r.Members[i].Stack, got)
 		}
