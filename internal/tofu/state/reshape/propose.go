@@ -207,7 +207,7 @@ func (d *Desk) keep(ctx context.Context, r *Record, now map[string]*current, nex
 		if len(next[name]) > state.MaxSize {
 			return refused("refactor %s: its new state would have %d bytes, and the limit is %d. Move less into it", c.stack.Key, len(next[name]), state.MaxSize)
 		}
-		m := Member{Stack: name, UID: c.stack.Key.UID, Workspace: c.stack.Key.Workspace, Suffix: c.stack.Key.Suffix, Scope: c.stack.Key.Scope, Labels: c.stack.Labels,
+		m := Member{Stack: name, UID: c.stack.Key.UID, Workspace: c.stack.Key.Workspace, Suffix: c.stack.Key.Suffix, Scope: c.stack.Key.Scope, Labels: c.stack.Labels, Program: c.stack.Program,
 			Before: c.snapshot.Mark(), After: snapshot.Mark(), Had: moves.Count(c.data), Has: moves.Count(next[name])}
 		if c.snapshot.Data == nil {
 			m.Before = state.Mark{}
