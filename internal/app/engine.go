@@ -466,6 +466,9 @@ func permission[About any](ask func(context.Context, run.Record, About) (bool, s
 	}
 }
 
+// blamesAtOnce limits the memory for histories of values: each reads several whole states at a time.
+const blamesAtOnce = 2
+
 // contentHandler serves content that does not fit into objects.
 func (e *engine) contentHandler(direct client.Client) *content.Handler {
 	h := &content.Handler{StoreID: e.blobs.ID(), Client: direct, Reader: direct, Runs: e.executor, States: e.states, Artifacts: e.blobs,
@@ -473,9 +476,7 @@ func (e *engine) contentHandler(direct client.Client) *content.Handler {
 		Parcels:  &parcel.Store{Blobs: e.blobs, States: e.states, MaxArtifact: e.opts.limits().ArchiveBytes, Version: e.opts.Version},
 		Imported: e.executor.Forget, SigningKey: e.blobs.SigningKey, Providers: e.storedProviders, RemoveProvider: e.removeProvider, Queue: e.queue, Figures: e.figures, Metrics: e.metrics.Handler(),
 		Registry: e.registry.server.Manager(), KeptTools: e.keptTools, Usage: e.usage, Tries: e.tries, Refactorings: e.refactorings,
-		Blame: func(ctx context.Context, key state.Key, target blame.Target, all bool) (*blame.Answer, error) {
-			return blame.Of(ctx, e.states, key, target, all)
-		}}
+		Blame: blame.NewDesk(e.states, blamesAtOnce).Of}
 	if e.policyDesk != nil {
 		h.Policies = e.policyDesk
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
@@ -40,11 +41,11 @@ func (e *engine) refactored(r reshape.Record) {
 		if err := e.manager.GetClient().Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: m.Stack}, &obj); err != nil {
 			continue // it was deleted
 		}
-		kind, text := corev1.EventTypeNormal, "%s; the state has %d resource instances now, and had %d"
+		kind := corev1.EventTypeNormal
 		if r.Phase == reshape.Failed {
-			kind, text = corev1.EventTypeWarning, "%s; it failed, and the state was restored (%d instances planned, %d before)"
+			kind = corev1.EventTypeWarning
 		}
-		e.events.Eventf(&obj, nil, kind, infrav1.ReasonDoneByHand, "Refactor", text, r.Reason(), m.Has, m.Had)
+		reconciling.Event(e.events, &obj, kind, infrav1.ReasonDoneByHand, "Refactor", r.Outcome(&m))
 		e.announce(run.StackOf(&obj))
 	}
 }

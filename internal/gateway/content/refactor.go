@@ -149,7 +149,8 @@ func (h *Handler) members(ctx context.Context, namespace string, names []string)
 		}
 		secrets[key.SecretName()] = name
 		key.UID = string(obj.UID)
-		stacks = append(stacks, reshape.Stack{Key: key, Labels: stateLabels(&obj), Existing: obj.Status.LastAppliedRevision != ""})
+		stacks = append(stacks, reshape.Stack{Key: key, Labels: stateLabels(&obj), Existing: obj.Status.LastAppliedRevision != "",
+			Program: reshape.Program{Generation: obj.Generation, Revision: obj.Status.LastAttemptedRevision}})
 	}
 	return stacks, nil
 }
@@ -197,7 +198,7 @@ func (h *Handler) applyRefactoring(w http.ResponseWriter, r *http.Request) error
 	return writeJSON(w, record)
 }
 
-// mayApply refuses a proposal if a stack of it is another one now, or executes a run.
+// mayApply refuses a proposal if a stack of it is another one now, has another program, or executes a run.
 func (h *Handler) mayApply(ctx context.Context, proposal *reshape.Record) error {
 	stacks, err := h.members(ctx, proposal.Namespace, proposal.Stacks())
 	if err != nil {
@@ -207,6 +208,9 @@ func (h *Handler) mayApply(ctx context.Context, proposal *reshape.Record) error 
 		m, ok := proposal.Member(s.Key.Stack)
 		if !ok || m.UID != s.Key.UID || m.Suffix != s.Key.Suffix || m.Workspace != s.Key.Workspace {
 			return &run.RefusedError{Message: fmt.Sprintf("apply the refactoring %s: the stack %s was created again, or has another state now. Preview it again", proposal.ID, s.Key)}
+		}
+		if m.Program != s.Program {
+			return &run.RefusedError{Message: fmt.Sprintf("apply the refactoring %s: the specification or the source revision of %s has changed since the preview, so its plan says nothing about the next run. Nothing was changed. Preview it again", proposal.ID, s.Key)}
 		}
 		stack := run.Stack{Namespace: s.Key.Namespace, Name: s.Key.Stack, UID: s.Key.UID}
 		if rec, _, ok := h.Runs.InHand(stack); ok && rec.Result == nil && rec.Spec.Operation != run.OperationPlan {

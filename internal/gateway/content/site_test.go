@@ -38,6 +38,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
 )
 
 // imported has the stacks whose content was imported.
@@ -142,6 +143,7 @@ func openStores(t *testing.T) error {
 		}
 		return infrav1.PlanApproval{User: who.User, Bound: bound}, nil
 	}
+	h.Refactorings = &reshape.Desk{States: stores.states, Blobs: stores.blobs, Version: "test", Log: h.Log}
 	h.AuditLog = &ledger.Ledger{Store: stores.blobs}
 	mounted.Store(h.ServeMux())
 	return nil

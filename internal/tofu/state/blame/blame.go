@@ -134,6 +134,32 @@ func words(t hcl.Traversal) (list []word) {
 	return list
 }
 
+// Desk answers questions about the states of a store, a few at a time: each holds several whole states in
+// memory.
+type Desk struct {
+	states *state.Store
+	places chan struct{}
+}
+
+// NewDesk answers so many questions at once.
+func NewDesk(states *state.Store, atOnce int) *Desk {
+	return &Desk{states: states, places: make(chan struct{}, atOnce)}
+}
+
+// Of is [Of]. It waits for its turn, until ctx ends.
+func (d *Desk) Of(ctx context.Context, key state.Key, t Target, all bool) (*Answer, error) {
+	select {
+	case d.places <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("find who changed %s of %s: the server was busy with %d such questions: %w. Try again", t.Address, key, cap(d.places), ctx.Err())
+	}
+	defer func() { <-d.places }()
+	return Of(ctx, d.states, key, t, all)
+}
+
+// errUnknown marks a version that is intact, but that Yuba cannot parse.
+var errUnknown = errors.New("it is not a state that Yuba knows")
+
 // errEncrypted marks a version that cannot be read because of OpenTofu's encryption.
 var errEncrypted = errors.New("OpenTofu encrypted it")
 
@@ -147,7 +173,7 @@ func Of(ctx context.Context, states *state.Store, key state.Key, t Target, all b
 		case errors.Is(err, errEncrypted):
 			answer.Encrypted++
 			continue
-		case errors.As(err, &damaged):
+		case errors.As(err, &damaged), errors.Is(err, errUnknown):
 			answer.Damaged++
 			continue
 		case err != nil:
@@ -166,7 +192,7 @@ func Of(ctx context.Context, states *state.Store, key state.Key, t Target, all b
 func value(data []byte, t Target) (*state.Attribute, error) {
 	file, err := state.Parse(data)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errUnknown, err)
 	}
 	if file.Encrypted {
 		return nil, errEncrypted
@@ -175,7 +201,11 @@ func value(data []byte, t Target) (*state.Attribute, error) {
 	if !ok {
 		return nil, nil
 	}
-	return resource.Attribute(t.Path)
+	a, err := resource.Attribute(t.Path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnknown, err)
+	}
+	return a, nil
 }
 
 // walk goes through the versions, newest first.

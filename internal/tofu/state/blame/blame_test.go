@@ -4,6 +4,8 @@
 package blame
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -115,6 +117,45 @@ func TestTheOldestVersionIsAnEvent(t *testing.T) {
 	h.add(`{"size":1}`, `{"mode":"managed","type":"x","name":"other","provider":"p","instances":[]}`)
 	if got := h.events(target+".size", false); !slices.Equal(got, []string{"first known@r1  -> 1"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestAVersionThatDoesNotParse: a provider, or tofu itself, wrote something that Yuba does not know. The
+// versions around it are still an answer.
+func TestAVersionThatDoesNotParse(t *testing.T) {
+	h := newHistory(t)
+	h.add(`{"size":1}`, "")
+	h.add(`{"size":2}`, `{"mode":"managed","type":"x","name":"odd","provider":"p","instances":"many"}`)
+	h.add(`{"size":2}`, "")
+	to, err := ParseTarget(target + ".size")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := Of(t.Context(), h.states, h.key, to, true)
+	if err != nil || answer.Read != 2 || answer.Damaged != 1 || len(answer.Events) != 2 {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}
+
+func TestOnlySomeQuestionsAtOnce(t *testing.T) {
+	h := newHistory(t)
+	h.add(`{"size":1}`, "")
+	to, err := ParseTarget(target + ".size")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := NewDesk(h.states, 1)
+	d.places <- struct{}{}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := d.Of(ctx, h.key, to, false); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "busy with 1 such") {
+		t.Error(err)
+	}
+	<-d.places
+	for range 2 { // each gives its place back
+		if answer, err := d.Of(t.Context(), h.key, to, false); err != nil || len(answer.Events) != 1 {
+			t.Errorf("%+v, %v", answer, err)
+		}
 	}
 }
 

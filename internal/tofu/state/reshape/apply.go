@@ -22,8 +22,12 @@ func (d *Desk) step(name string) error {
 }
 
 func (d *Desk) enter(ctx context.Context, r *Record, phase Phase, message string) error {
+	if err := d.mayWrite(ctx); err != nil {
+		return fmt.Errorf("store that the refactoring %s is %s: %w", r.ID, phase, err)
+	}
 	r.Phase, r.Changed, r.Message = phase, d.now(), message
 	if err := d.store().save(ctx, r); err != nil {
+		d.left.Store(true) // the stored phase may be an open one
 		return err
 	}
 	return d.step("after " + string(phase))
@@ -50,8 +54,14 @@ func (d *Desk) Apply(ctx context.Context, namespace, id, by string) (*Record, er
 	default:
 		return r, refused("apply the refactoring %s: it is %s. %s", id, r.Phase, r.Message)
 	}
-	// From here on it does not depend on the person's connection.
-	ctx = context.WithoutCancel(ctx)
+	// Whatever ends this request, the locks must not stay.
+	defer func() {
+		if r.Phase.Open() {
+			d.left.Store(true)
+		}
+	}()
+	ctx, end := d.untilLost(ctx)
+	defer end()
 	r.AppliedBy = by
 	if err := d.enter(ctx, r, Locking, ""); err != nil {
 		return r, err
@@ -65,11 +75,7 @@ func (d *Desk) Apply(ctx context.Context, namespace, id, by string) (*Record, er
 	if err := d.enter(ctx, r, Writing, ""); err != nil {
 		return r, err
 	}
-	err = d.carryOn(ctx, r)
-	if r.Phase.Open() {
-		d.left.Store(true)
-	}
-	return r, err
+	return r, d.carryOn(ctx, r)
 }
 
 // lock locks all members, in the order of their names.
@@ -77,6 +83,9 @@ func (d *Desk) lock(ctx context.Context, r *Record) error {
 	for i := range r.Members {
 		m := &r.Members[i]
 		key := r.key(m)
+		if err := d.mayWrite(ctx); err != nil {
+			return fmt.Errorf("lock the state of %s: %w", key, err)
+		}
 		info := state.LockInfo{ID: r.ID, Operation: "refactor", Info: "yuba refactor " + r.ID, Who: r.AppliedBy, Version: d.Version, Created: d.now(), Path: key.SecretName()}
 		if err := d.States.Lock(ctx, key, info); err != nil {
 			return err
@@ -137,7 +146,7 @@ func (d *Desk) carryOn(ctx context.Context, r *Record) error {
 		err := d.write(ctx, r)
 		switch {
 		case hopeless(err):
-			if err := d.enter(ctx, r, Reverting, "the states were restored, because one could not be written: "+err.Error()); err != nil {
+			if err := d.enter(ctx, r, Reverting, "one could not be written: "+err.Error()); err != nil {
 				return err
 			}
 		case err != nil:
@@ -220,11 +229,17 @@ func (d *Desk) write(ctx context.Context, r *Record) error {
 // put writes a state, and tries again while the API is away.
 func (d *Desk) put(ctx context.Context, key state.Key, w state.WriteRequest) (version state.Version, err error) {
 	for n := range tries {
+		if lost := d.mayWrite(ctx); lost != nil {
+			return version, fmt.Errorf("write the state of %s: %w", key, lost)
+		}
 		version, err = d.States.Write(ctx, key, w)
 		if err == nil || hopeless(err) {
 			return version, err
 		}
-		time.Sleep(pause << n)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause << n):
+		}
 	}
 	return version, err
 }
@@ -233,54 +248,34 @@ func (d *Desk) put(ctx context.Context, key state.Key, w state.WriteRequest) (ve
 func hopeless(err error) bool {
 	var moved *state.ConflictError
 	var broken *blob.SealError
-	return errors.As(err, &moved) || errors.As(err, &broken) || errors.Is(err, blob.ErrNotFound) || state.Lasting(err) || state.Denied(err)
-}
-
-// revert gives the members that were written their former content again.
-func (d *Desk) revert(ctx context.Context, r *Record) error {
-	for i := range r.Members {
-		m := &r.Members[i]
-		now, err := d.States.Read(ctx, r.key(m))
-		if err != nil && !state.Lasting(err) {
-			return err
-		}
-		if err != nil || now.Digest != m.After.Digest {
-			continue // not written, or somebody else has written it
-		}
-		data, err := d.formerOf(ctx, r, m)
-		if err == nil {
-			data, err = state.WithSerial(data, m.After.Serial+1)
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := d.put(ctx, r.key(m), state.WriteRequest{Data: data, Previous: m.After, Labels: m.Labels, RunID: r.ID, Reason: "restored: " + r.Reason()}); err != nil {
-			return err
-		}
-		if err := d.step("restored " + m.Stack); err != nil {
-			return err
-		}
-	}
-	if err := d.unlock(ctx, r); err != nil {
-		return err
-	}
-	if err := d.enter(ctx, r, Failed, r.Message); err != nil {
-		return err
-	}
-	d.tell(r)
-	return refused("apply the refactoring %s: %s", r.ID, r.Message)
+	return errors.As(err, &moved) || errors.As(err, &broken) || errors.Is(err, blob.ErrNotFound) || errors.Is(err, errDamaged) || state.Lasting(err) || state.Denied(err)
 }
 
 // Repair goes on with the refactorings that an earlier server left open, once. It returns how many are
 // still open.
 func (d *Desk) Repair(ctx context.Context) (open int, err error) {
 	records, err := d.store().list(ctx, "")
+	if err == nil {
+		err = d.step("listed")
+	}
 	if err != nil {
 		return 0, err
 	}
 	var errs []error
-	for _, r := range records {
-		if !r.Phase.Open() || !d.take(r) {
+	for _, listed := range records {
+		if !listed.Phase.Open() {
+			continue
+		}
+		r, err := d.reserve(ctx, listed)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if r == nil {
+			open++ // a request has it, which may leave it
+			continue
+		}
+		if !r.Phase.Open() {
+			d.give(r)
 			continue
 		}
 		if err := d.repair(ctx, r); err != nil {
@@ -304,19 +299,27 @@ func (d *Desk) repair(ctx context.Context, r *Record) error {
 
 // Run repairs at once, and again as long as something stays open, until ctx ends.
 func (d *Desk) Run(ctx context.Context) error {
-	const every = 5 * time.Second
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(repairEvery)
 	defer tick.Stop()
+	d.mu.Lock()
+	d.lost = ctx.Done()
+	d.mu.Unlock()
 	d.left.Store(true)
+	var failures int
+	var next time.Time
 	for {
-		if d.left.Swap(false) {
+		if !d.now().Before(next) && d.left.Swap(false) {
 			open, err := d.Repair(ctx)
 			if err != nil && ctx.Err() == nil {
 				d.Log.Warn("a refactoring stays open for now", "error", err)
 			}
+			failures++
 			if open > 0 || err != nil {
 				d.left.Store(true)
+			} else {
+				failures = 0
 			}
+			next = d.now().Add(repairPause(failures))
 		}
 		select {
 		case <-ctx.Done():
@@ -324,4 +327,16 @@ func (d *Desk) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+const repairEvery = 5 * time.Second
+
+// repairPause is how long to wait after a number of failed repairs: another try is not cheap, for it reads
+// all records.
+func repairPause(failures int) time.Duration {
+	const most = 2 * time.Minute
+	if failures == 0 {
+		return 0
+	}
+	return min(repairEvery<<min(failures-1, 10), most)
 }

@@ -24,9 +24,10 @@
 //
 //   - All members are locked, under the id of the refactoring, from before the first write until the
 //     last member stands or is restored.
+//   - A server writes only while it is in charge, which is as long as [Desk.Run] runs.
 //   - A member is only written if its state is exactly the one that the proposal was made from.
 //   - Either all members have their new content in the end, or all have the former one, except for one
-//     that somebody else wrote.
+//     that somebody else wrote, or whose former content is lost. The record names it.
 //   - Lineages stay, serials grow, also on the way back. A new state gets a lineage of its own.
 //   - Records have addresses, never attributes.
 //

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -30,6 +31,8 @@ type States interface {
 	Write(ctx context.Context, key state.Key, w state.WriteRequest) (state.Version, error)
 	Lock(ctx context.Context, key state.Key, info state.LockInfo) error
 	Unlock(ctx context.Context, key state.Key, id string) error
+	Versions(ctx context.Context, key state.Key) iter.Seq2[state.Version, error]
+	ReadVersion(ctx context.Context, key state.Key, id string) (state.Version, []byte, error)
 	Room(ctx context.Context, key state.Key, now *state.Snapshot, labels map[string]string) error
 }
 
@@ -49,6 +52,8 @@ type Desk struct {
 
 	mu   sync.Mutex
 	busy map[string]bool
+	// lost is closed once this server is no longer in charge; nil before Run.
+	lost <-chan struct{}
 	// left is set if this server left a refactoring open.
 	left atomic.Bool
 }
@@ -80,6 +85,54 @@ func (d *Desk) give(r *Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.busy, r.ID)
+}
+
+// errLost ends a refactoring of a server that is not in charge any more: another one may be carrying it on.
+var errLost = errors.New("this server is ending, or another replica has taken over. That one goes on with it")
+
+// mayWrite is asked before each write.
+func (d *Desk) mayWrite(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	select {
+	case <-d.lost:
+		return errLost
+	default:
+		return ctx.Err()
+	}
+}
+
+// untilLost is a context that does not depend on a person's connection, but ends when this server is not
+// in charge any more.
+func (d *Desk) untilLost(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	go func(lost <-chan struct{}) {
+		defer cancel()
+		select {
+		case <-lost:
+		case <-ctx.Done():
+		}
+	}(d.lost)
+	return ctx, cancel
+}
+
+// reserve reserves a refactoring of a list, and reads it again: since it was listed, a request may have
+// applied it, and what is done from the old record would undo that. It is nil if it is in hand, or gone.
+func (d *Desk) reserve(ctx context.Context, listed *Record) (*Record, error) {
+	if !d.take(listed) {
+		return nil, nil
+	}
+	r, err := d.store().load(ctx, listed.Namespace, listed.ID)
+	if err == nil {
+		return r, nil
+	}
+	d.give(listed)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return nil, err
 }
 
 // current is a state of a stack as it is now.
@@ -154,7 +207,7 @@ func (d *Desk) keep(ctx context.Context, r *Record, now map[string]*current, nex
 		if len(next[name]) > state.MaxSize {
 			return refused("refactor %s: its new state would have %d bytes, and the limit is %d. Move less into it", c.stack.Key, len(next[name]), state.MaxSize)
 		}
-		m := Member{Stack: name, UID: c.stack.Key.UID, Workspace: c.stack.Key.Workspace, Suffix: c.stack.Key.Suffix, Scope: c.stack.Key.Scope, Labels: c.stack.Labels,
+		m := Member{Stack: name, UID: c.stack.Key.UID, Workspace: c.stack.Key.Workspace, Suffix: c.stack.Key.Suffix, Scope: c.stack.Key.Scope, Labels: c.stack.Labels, Program: c.stack.Program,
 			Before: c.snapshot.Mark(), After: snapshot.Mark(), Had: moves.Count(c.data), Has: moves.Count(next[name])}
 		if c.snapshot.Data == nil {
 			m.Before = state.Mark{}

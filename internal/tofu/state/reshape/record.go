@@ -61,6 +61,8 @@ type Member struct {
 	Suffix    string            `json:"suffix"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Scope     scope.Scope       `json:"tenant,omitempty"`
+	// Program is which program the stack had when it was proposed.
+	Program Program `json:"program,omitzero"`
 	// Before is the state that it was made from; zero if there was none. After is the new one.
 	Before state.Mark `json:"before,omitzero"`
 	After  state.Mark `json:"after"`
@@ -69,12 +71,23 @@ type Member struct {
 	Has int `json:"has"`
 	// Version is the version of the state that has the new content, once it is written.
 	Version string `json:"version,omitempty"`
+	// NotRestored says why the state did not get its former content again after a failure.
+	NotRestored string `json:"notRestored,omitempty"`
+}
+
+// Program identifies the program of a stack, as far as its object shows it. A preview says nothing about
+// another one.
+type Program struct {
+	Generation int64  `json:"generation,omitempty"`
+	Revision   string `json:"revision,omitempty"`
 }
 
 // Stack is a stack whose state may change.
 type Stack struct {
 	Key    state.Key
 	Labels map[string]string
+	// Program is the one that the stack has.
+	Program Program
 	// Existing is true if the stack was applied before, so that a missing state is an error.
 	Existing bool
 }

@@ -285,7 +285,7 @@ func TestAWriterInSpiteOfTheLock(t *testing.T) {
 	if !errors.As(err, &no) || w.all() != "a: x.one x.two; b: x.foreign x.three; c: none" {
 		t.Errorf("%v: %s", err, w.all())
 	}
-	if r, err = w.desk.Get(t.Context(), w.namespace, r.ID); err != nil || r.Phase != Failed || !strings.Contains(r.Message, "restored") {
+	if r, err = w.desk.Get(t.Context(), w.namespace, r.ID); err != nil || r.Phase != Failed || !strings.Contains(r.Message, "restored") || r.Members[1].NotRestored == "" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if s, _ := w.read("a"); s.Serial != 9 || s.Lineage != "la" {

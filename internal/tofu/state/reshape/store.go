@@ -32,6 +32,9 @@ const (
 // ErrNotFound means that there is no such refactoring.
 var ErrNotFound = errors.New("there is no such refactoring")
 
+// errDamaged means that a stored state is not the one of its record.
+var errDamaged = errors.New("the blob is damaged")
+
 // store keeps records and states.
 type store struct{ blobs *blob.Store }
 
@@ -121,13 +124,16 @@ func (s store) readState(ctx context.Context, r *Record, when, stack, digest str
 		return fail(err)
 	}
 	defer packed.Close()
+	var data []byte
 	content, err := gzip.NewReader(packed)
-	if err != nil {
-		return fail(err)
+	if err == nil {
+		data, err = io.ReadAll(io.LimitReader(content, state.MaxSize+1))
 	}
-	data, err := io.ReadAll(io.LimitReader(content, state.MaxSize+1))
 	if err == nil && state.Digest(data) != digest {
-		err = errors.New("its digest is wrong: the blob is damaged")
+		err = fmt.Errorf("its digest is wrong: %w", errDamaged)
+	}
+	if errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
+		err = fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if err != nil {
 		return fail(err)
@@ -167,15 +173,27 @@ const (
 // Collect deletes what is too old: proposals, the states of former refactorings, and their records.
 func (d *Desk) Collect(ctx context.Context) error {
 	records, err := d.store().list(ctx, "")
+	if err == nil {
+		err = d.step("listed")
+	}
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, r := range records {
+	for _, listed := range records {
+		if listed.Phase.Open() || d.now().Sub(listed.Changed) <= proposalLife {
+			continue
+		}
+		r, err := d.reserve(ctx, listed)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if r == nil {
+			continue
+		}
 		age := d.now().Sub(r.Changed)
 		switch {
-		case r.Phase.Open() || !d.take(r):
-			continue
+		case r.Phase.Open():
 		case r.Phase == Proposed && age > proposalLife, age > recordLife:
 			errs = append(errs, d.store().drop(ctx, r))
 		case age > stateLife:

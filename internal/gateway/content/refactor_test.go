@@ -1,0 +1,63 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package content_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
+	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
+)
+
+// TestARefactoringOfAStackThatHasAnotherProgramNow: a commit, or a change of the stack, between the preview
+// and the confirmation makes the preview worthless.
+func TestARefactoringOfAStackThatHasAnotherProgramNow(t *testing.T) {
+	s := newSite(t)
+	c := s.as("")
+	data := fmt.Append(nil, `{"version":4,"terraform_version":"1.12.0","serial":1,"lineage":"l","outputs":{},"resources":[`,
+		`{"mode":"managed","type":"x","name":"one","provider":"provider[\"registry.opentofu.org/acme/x\"]","instances":[{"schema_version":0,"attributes":{"id":"1"}}]}]}`)
+	if _, err := s.states.Write(t.Context(), s.key(), state.WriteRequest{Data: data, RunID: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	propose := func() reshape.Record {
+		t.Helper()
+		r, err := c.ProposeRefactoring(t.Context(), s.namespace, content.Refactoring{Steps: []moves.Step{{Verb: moves.Move, State: "vpc", From: "x.one", To: "x.two"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	refused := func(r reshape.Record) {
+		t.Helper()
+		_, err := c.ApplyRefactoring(t.Context(), s.namespace, r.ID)
+		checkStatus(t, err, http.StatusConflict, "has changed since the preview, so its plan says nothing")
+	}
+	r := propose()
+	if err := apitest.Client(t).Get(t.Context(), client.ObjectKeyFromObject(s.stack), s.stack); err != nil {
+		t.Fatal(err)
+	}
+	s.stack.Status.LastAttemptedRevision = "main@sha1:new"
+	if err := apitest.Client(t).Status().Update(t.Context(), s.stack); err != nil {
+		t.Fatal(err)
+	}
+	refused(r)
+	r = propose()
+	s.stack.Spec.Interval.Duration = 2 * time.Hour
+	if err := apitest.Client(t).Update(t.Context(), s.stack); err != nil {
+		t.Fatal(err)
+	}
+	refused(r)
+	done, err := c.ApplyRefactoring(t.Context(), s.namespace, propose().ID)
+	if err != nil || done.Phase != reshape.Applied {
+		t.Errorf("%+v, %v", done, err)
+	}
+}
