@@ -193,8 +193,9 @@ const recordedWithin = 20 * time.Second
 // mayRename refuses a stack whose state would be out of sight afterwards.
 func mayRename(s *session.Session, t *infrav1.Terraform, key types.NamespacedName) error {
 	status := &t.Status
+	_, known := t.StateLocation()
 	switch {
-	case status.Backend != nil, !t.KeepsOwnState() && status.StateSerial != nil && *status.StateSerial > 0:
+	case known:
 		return nil
 	case status.LastAppliedRevision == "" && status.LastAppliedRun == "":
 		return ui.Exitf(ui.ExitFailure, "migrate the state of %s: nothing was applied yet, so there is no state. Set the backend in the spec:\n    yuba kubectl edit tf %s -n %s", key, key.Name, key.Namespace)

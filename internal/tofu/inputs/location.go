@@ -13,10 +13,12 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
 // ManagedLocation is the location of states that Yuba keeps.
-const ManagedLocation = "yuba"
+const ManagedLocation = infrav1.ManagedLocation
 
 // places lists, by backend, the settings that say where a state is. The others are credentials, locks
 // and transport: they may change while the state stays.
