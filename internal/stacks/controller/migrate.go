@@ -36,6 +36,16 @@ func backendMoved(was, now string, obj *infrav1.Terraform) string {
 		was, now, obj.Name, obj.Namespace)
 }
 
+// mayRollBack refuses a rollback while the state is elsewhere: it would make an outdated copy the
+// current one. A push may write the copy that a migration then accepts.
+func mayRollBack(obj *infrav1.Terraform, req run.Request) error {
+	was, known := obj.StateLocation()
+	if c := req.Change; c == nil || c.Verb != run.StateRollback || obj.KeepsOwnState() || !known || was == inputs.ManagedLocation {
+		return nil
+	}
+	return &run.RefusedError{Message: fmt.Sprintf("roll back %s: %s", run.StackOf(obj), backendMoved(was, inputs.ManagedLocation, obj))}
+}
+
 // learnBackend records where the state of a stack is, as soon as a run may have written it there.
 func learnBackend(obj *infrav1.Terraform, rec run.Record) {
 	backend := rec.Spec.Backend

@@ -158,3 +158,25 @@ func TestTheSpecCompletesARecordedBackend(t *testing.T) {
 		}
 	}
 }
+
+func TestARollbackWhileTheStateIsElsewhere(t *testing.T) {
+	rollback, push := &run.StateChange{Verb: run.StateRollback}, &run.StateChange{Verb: run.StatePush}
+	elsewhere, here := &infrav1.BackendStatus{Location: "s3 bucket=a"}, &infrav1.BackendStatus{Location: "yuba"}
+	for what, c := range map[string]struct {
+		status infrav1.TerraformStatus
+		change *run.StateChange
+		want   bool
+	}{
+		"elsewhere":                       {infrav1.TerraformStatus{Backend: elsewhere}, rollback, false},
+		"elsewhere, with a former serial": {infrav1.TerraformStatus{Backend: elsewhere, StateSerial: ptr.To[int64](3)}, rollback, false},
+		"moved here":                      {infrav1.TerraformStatus{Backend: here}, rollback, true},
+		"always here":                     {infrav1.TerraformStatus{StateSerial: ptr.To[int64](3)}, rollback, true},
+		"not known":                       {infrav1.TerraformStatus{}, rollback, true},
+		"a push of a copy, to accept":     {infrav1.TerraformStatus{Backend: elsewhere}, push, true},
+		"a shell":                         {infrav1.TerraformStatus{Backend: elsewhere}, nil, true},
+	} {
+		if err := mayRollBack(&infrav1.Terraform{Status: c.status}, run.Request{Change: c.change}); (err == nil) != c.want {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
