@@ -128,7 +128,7 @@ func migrateState(ctx context.Context, s *session.Session, t *infrav1.Terraform,
 		return err
 	}
 	if f.dryRun {
-		fmt.Fprintf(previews(s, f.out), "Would set the backend of %s, and then move the state there:\n%s", key, describeBackend(there))
+		fmt.Fprint(previews(s, f.out), wouldMigrate(key, there))
 		if f.out.Machine() {
 			return f.out.Print(s.Out, changed{Verb: change.Verb, DryRun: true, Text: "see standard error"})
 		}
@@ -158,6 +158,11 @@ func migrateState(ctx context.Context, s *session.Session, t *infrav1.Terraform,
 		return err
 	}
 	return nil
+}
+
+// wouldMigrate is the answer to a dry run. Only a run can use a backend that the spec does not name yet.
+func wouldMigrate(key types.NamespacedName, there *infrav1.BackendStatus) string {
+	return fmt.Sprintf("Would set the backend of %s, and then move the state there:\n%sThe new backend was not contacted: neither its settings nor its content are checked.\n", key, describeBackend(there))
 }
 
 // atRest waits for the run in progress, which uses the former backend, and returns the stack after it.

@@ -34,3 +34,12 @@ func TestWhichStacksGetAnotherBackend(t *testing.T) {
 		}
 	}
 }
+
+func TestADryRunSaysWhatItDoesNotCheck(t *testing.T) {
+	got := wouldMigrate(types.NamespacedName{Namespace: "team-a", Name: "vpc"}, &infrav1.BackendStatus{BackendConfig: &infrav1.BackendConfigSpec{CustomConfiguration: `backend "s3" {}`}})
+	want := "Would set the backend of team-a/vpc, and then move the state there:\n  backend \"s3\" {}\n" +
+		"The new backend was not contacted: neither its settings nor its content are checked.\n"
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

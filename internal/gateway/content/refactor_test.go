@@ -4,6 +4,12 @@
 package content
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -28,6 +34,32 @@ func TestWhichStatesAreRefactored(t *testing.T) {
 		err := mayReshape(&c.stack)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", what, err, c.want)
+		}
+	}
+}
+
+// countedTries counts the producers of speculative plans.
+type countedTries struct {
+	Tries
+	from int
+}
+
+func (c *countedTries) Preview(_ context.Context, _ *infrav1.Terraform, p PreviewRequest, _ io.Reader, _ string) (Try, error) {
+	c.from = len(p.From)
+	return Try{}, nil
+}
+
+// TestAPlanHasAllMembersOfARefactoring: otherwise a large refactoring could not be previewed.
+func TestAPlanHasAllMembersOfARefactoring(t *testing.T) {
+	for from, want := range map[int]int{maxMembers: maxMembers, maxMembers + 1: 0} {
+		query, tries := url.Values{}, &countedTries{}
+		for i := range from {
+			query.Add("from", fmt.Sprintf("team-a/s%d@r%d", i, i))
+		}
+		h := &Handler{Tries: tries, Log: slog.New(slog.DiscardHandler)}
+		err := h.startPreview(httptest.NewRecorder(), httptest.NewRequest("POST", "/?"+query.Encode(), nil), &infrav1.Terraform{})
+		if tries.from != want || (err == nil) != (want > 0) {
+			t.Errorf("%d members: a plan with %d, %v", from, tries.from, err)
 		}
 	}
 }
