@@ -26,6 +26,21 @@ type BackendStatus struct {
 	Cloud *CloudSpec `json:"cloud,omitempty"`
 }
 
+// ManagedLocation is the location of states that Yuba keeps.
+const ManagedLocation = "yuba"
+
+// StateLocation says where the state is, if that is known. A serial is that of a state which Yuba
+// keeps, whether an apply, an adoption or a push wrote it.
+func (t *Terraform) StateLocation() (location string, known bool) {
+	switch status := &t.Status; {
+	case status.Backend != nil:
+		return status.Backend.Location, true
+	case status.StateSerial != nil && *status.StateSerial > 0:
+		return ManagedLocation, true
+	}
+	return "", false
+}
+
 // BackendAt describes the backend of the spec, whose state is at the location.
 func (t *Terraform) BackendAt(location string) *BackendStatus {
 	spec := t.Spec.DeepCopy()

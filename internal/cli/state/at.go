@@ -22,6 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/listing"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
@@ -37,6 +38,8 @@ type then struct {
 	Problem string `json:"problem,omitempty"`
 
 	file *state.File
+	// none is true if the stack had no state, false if it may have had one that is not stored.
+	none bool
 }
 
 func newStateAtCommand(a *session.App) *cobra.Command {
@@ -132,16 +135,7 @@ func stateAt(ctx context.Context, s *session.Session, key types.NamespacedName, 
 	if err != nil {
 		return nil, err
 	}
-	for i := range list.Items {
-		if v := &list.Items[i]; !v.Time.After(at) {
-			t.Version = v
-			break
-		}
-	}
-	if t.Version == nil {
-		if len(list.Items) > 0 {
-			t.Problem = "its oldest stored version is newer, of " + list.Items[len(list.Items)-1].Time.Format(time.RFC3339)
-		}
+	if t.find(&list, at); t.Version == nil {
 		return t, nil
 	}
 	data, err := s.Content.State(ctx, key.Namespace, key.Name, t.Version.ID)
@@ -165,6 +159,31 @@ func stateAt(ctx context.Context, s *session.Session, key types.NamespacedName, 
 	}
 	return t, nil
 }
+
+// find sets the newest version that is not newer than a time. If there is none, an older one may have
+// been pruned, or the stack adopted a state: only a first serial proves that there was no state.
+func (t *then) find(list *content.VersionList, at time.Time) {
+	for i := range list.Items {
+		if v := &list.Items[i]; !v.Time.After(at) {
+			t.Version = v
+			return
+		}
+	}
+	if len(list.Items) == 0 {
+		t.none = true
+		return
+	}
+	oldest := list.Items[len(list.Items)-1]
+	t.Problem = "its oldest stored version is newer, of " + oldest.Time.Format(time.RFC3339)
+	if list.Truncated {
+		t.Problem = fmt.Sprintf("the server lists only its newest %d versions, and all are newer: the oldest of them is of %s", len(list.Items), oldest.Time.Format(time.RFC3339))
+		return
+	}
+	t.none = oldest.Serial == firstSerial
+}
+
+// firstSerial is the serial of the first state that tofu writes.
+const firstSerial = 1
 
 // stacksOf are the named stacks, or all of a namespace or of all.
 func stacksOf(ctx context.Context, s *session.Session, named []types.NamespacedName, everywhere bool) ([]types.NamespacedName, error) {
@@ -302,22 +321,27 @@ func differenceOf(ctx context.Context, s *session.Session, key types.NamespacedN
 	var files [2]*state.File
 	for i, at := range []time.Time{from, to} {
 		t, err := stateAt(ctx, s, key, at)
-		switch {
-		case err != nil:
+		if err != nil {
 			d.Problem = err.Error()
 			return d
-		case t.Version == nil: // before its first version a stack has no resources
-			files[i] = &state.File{}
-			continue
-		case t.Problem != "":
-			d.Problem = t.Problem
+		}
+		if files[i], d.Problem = t.compared(); d.Problem != "" {
 			return d
 		}
-		files[i] = t.file
-		*[]*string{&d.From, &d.To}[i] = t.Version.ID
+		if t.Version != nil {
+			*[]*string{&d.From, &d.To}[i] = t.Version.ID
+		}
 	}
 	d.compare(files[0], files[1])
 	return d
+}
+
+// compared is the state to compare. One that is not known has a problem, and is not an empty one.
+func (t *then) compared() (*state.File, string) {
+	if t.none {
+		return &state.File{}, ""
+	}
+	return t.file, t.Problem
 }
 
 func (d *differences) compare(from, to *state.File) {

@@ -5,9 +5,11 @@ package state
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
@@ -40,5 +42,34 @@ func TestDifferencesOfStates(t *testing.T) {
 	want := differences{Added: []string{"x.new"}, Removed: []string{"x.gone"}, Changed: []changes{{"x.other", []string{"b", "c", "d"}}}}
 	if !reflect.DeepEqual(d, want) {
 		t.Errorf("got %+v, want %+v", d, want)
+	}
+}
+
+// TestAnUnknownStateIsNotEmpty: otherwise all resources of an adopted stack, or of one with pruned
+// versions, would look as if they had been added.
+func TestAnUnknownStateIsNotEmpty(t *testing.T) {
+	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	version := func(after time.Duration, serial uint64) state.Version {
+		return state.Version{ID: "v", Time: at.Add(after), Serial: serial}
+	}
+	for what, c := range map[string]struct {
+		list    content.VersionList
+		found   bool
+		problem string
+		empty   bool
+	}{
+		"a version of that time":            {content.VersionList{Items: []state.Version{version(time.Hour, 9), version(0, 8)}}, true, "", false},
+		"no state was ever written":         {content.VersionList{}, false, "", true},
+		"before the very first state":       {content.VersionList{Items: []state.Version{version(2*time.Hour, 2), version(time.Hour, 1)}}, false, "", true},
+		"older versions were pruned":        {content.VersionList{Items: []state.Version{version(2*time.Hour, 9), version(time.Hour, 8)}}, false, "oldest stored version", false},
+		"older versions were not listed":    {content.VersionList{Items: []state.Version{version(time.Hour, 8)}, Truncated: true}, false, "lists only its newest 1 versions", false},
+		"nor are those with a first serial": {content.VersionList{Items: []state.Version{version(time.Hour, 1)}, Truncated: true}, false, "lists only", false},
+	} {
+		one := then{}
+		one.find(&c.list, at)
+		file, problem := one.compared()
+		if (one.Version != nil) != c.found || !strings.Contains(problem, c.problem) || (problem == "") != (c.problem == "") || (file != nil) != c.empty {
+			t.Errorf("%s: version %+v, state %+v, problem %q", what, one.Version, file, problem)
+		}
 	}
 }

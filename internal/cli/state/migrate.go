@@ -133,7 +133,7 @@ func migrateState(ctx context.Context, s *session.Session, t *infrav1.Terraform,
 		return err
 	}
 	if f.dryRun {
-		fmt.Fprintf(previews(s, f.out), "Would set the backend of %s, and then move the state there:\n%s", key, describeBackend(there))
+		fmt.Fprint(previews(s, f.out), wouldMigrate(key, there))
 		if f.out.Machine() {
 			return f.out.Print(s.Out, changed{Verb: change.Verb, DryRun: true, Text: "see standard error"})
 		}
@@ -193,6 +193,11 @@ func tellMoved(s *session.Session, t *infrav1.Terraform, out *ui.Output) error {
 	return nil
 }
 
+// wouldMigrate is the answer to a dry run. Only a run can use a backend that the spec does not name yet.
+func wouldMigrate(key types.NamespacedName, there *infrav1.BackendStatus) string {
+	return fmt.Sprintf("Would set the backend of %s, and then move the state there:\n%sThe new backend was not contacted: neither its settings nor its content are checked.\n", key, describeBackend(there))
+}
+
 // atRest waits for the run in progress, which uses the former backend, and returns the stack after it.
 func atRest(ctx context.Context, s *session.Session, t *infrav1.Terraform) (*infrav1.Terraform, error) {
 	key := session.KeyOf(t)
@@ -226,8 +231,9 @@ const recordedWithin = 20 * time.Second
 // mayRename refuses a stack whose state would be out of sight afterwards.
 func mayRename(s *session.Session, t *infrav1.Terraform, key types.NamespacedName) error {
 	status := &t.Status
+	_, known := t.StateLocation()
 	switch {
-	case status.Backend != nil, status.StateSerial != nil && *status.StateSerial > 0:
+	case known:
 		return nil // also if the spec names another backend since an interrupted migration
 	case status.LastAppliedRevision == "" && status.LastAppliedRun == "":
 		return ui.Exitf(ui.ExitFailure, "migrate the state of %s: nothing was applied yet, so there is no state. Set the backend in the spec:\n    yuba kubectl edit tf %s -n %s", key, key.Name, key.Namespace)

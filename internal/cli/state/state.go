@@ -181,6 +181,9 @@ func newStateHistoryCommand(a *session.App) *cobra.Command {
 			l.Add(v.ID, v.ID, fmt.Sprint(v.Serial), ui.Size(v.Size), ui.Age(time.Now(), v.Time), v.RunID, v.Reason)
 		}
 		l.Answer = versions
+		if list.Truncated {
+			s.News("These are the newest %d versions. The server stores older ones, too, and does not list them.", len(versions))
+		}
 		return l.Show(s.Console, out)
 	})
 	return cmd

@@ -12,7 +12,11 @@ import (
 	"net/http"
 	"strconv"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
@@ -29,6 +33,11 @@ func (h *Handler) change(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 	c.Preview, _ = strconv.ParseBool(query.Get("preview")) //nolint:errcheck // anything else means no
 	c.Accept, _ = strconv.ParseBool(query.Get("accept"))   //nolint:errcheck // anything else means no
 	c.BreakLock = query.Get("breakLock")
+	if c.BreakLock != "" {
+		if err := h.mayUnlock(r, obj); err != nil {
+			return err
+		}
+	}
 	if c.Verb == run.StatePush {
 		var err error
 		if c.State, err = io.ReadAll(http.MaxBytesReader(w, r.Body, state.MaxSize)); err != nil {
@@ -40,6 +49,31 @@ func (h *Handler) change(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 		return err
 	}
 	return writeJSON(w, rec.Public())
+}
+
+// mayUnlock refuses to break a lock for users who may only change states: breaking one has a right of
+// its own.
+func (h *Handler) mayUnlock(r *http.Request, obj *infrav1.Terraform) error {
+	info, known := request.UserFrom(r.Context())
+	if !known || info.GetName() == "" {
+		return apierrors.NewUnauthorized("break the lock: the API server did not say who you are")
+	}
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: info.GetName(), UID: info.GetUID(), Groups: info.GetGroups(), Extra: map[string]authorizationv1.ExtraValue{},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: Group, Version: Version, Resource: "terraforms", Subresource: "unlock",
+			Verb: "create", Namespace: obj.Namespace, Name: obj.Name},
+	}}
+	for key, values := range info.GetExtra() {
+		review.Spec.Extra[key] = values
+	}
+	if err := h.Client.Create(r.Context(), review); err != nil {
+		return fmt.Errorf("ask whether %s may break locks of %s/%s: %w", info.GetName(), obj.Namespace, obj.Name, err)
+	}
+	if !review.Status.Allowed {
+		return apierrors.NewForbidden(schema.GroupResource{Group: Group, Resource: "terraforms/unlock"}, obj.Name,
+			errors.New("you may not break its lock. Ask for the right to create terraforms/unlock, or let its holder release it"))
+	}
+	return nil
 }
 
 func (h *Handler) operate(r *http.Request, obj *infrav1.Terraform, req run.Request) (run.Record, error) {

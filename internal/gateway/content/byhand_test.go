@@ -11,10 +11,13 @@ import (
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -96,6 +99,26 @@ func TestChangesThatAreRefused(t *testing.T) {
 	_, err := c.Change(t.Context(), s.namespace, "vpc", run.StateChange{Verb: run.StateRemove, Args: []string{"a.b"}}, "")
 	checkStatus(t, err, http.StatusConflict, "run r1 is in hand")
 	s.end("r1", run.Result{})
+}
+
+// TestWhoMayBreakALock: the right to change states does not include it.
+func TestWhoMayBreakALock(t *testing.T) {
+	s := newSite(t)
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "changes-" + s.namespace}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{content.Group}, Resources: []string{"terraforms/change"}, Verbs: []string{"create"}}}}
+	if err := apitest.Client(t).Create(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	admin, changes := s.as("admin"), s.as(role.Name)
+	migrate := run.StateChange{Verb: run.StateMigrate, BreakLock: "l1"}
+	_, err := changes.Change(t.Context(), s.namespace, "vpc", migrate, "moved")
+	checkStatus(t, err, http.StatusForbidden, "terraforms/unlock")
+	migrate.BreakLock = ""
+	_, err = changes.Change(t.Context(), s.namespace, "vpc", migrate, "moved")
+	checkStatus(t, err, http.StatusConflict, "has changed")
+	migrate.BreakLock = "l1"
+	_, err = admin.Change(t.Context(), s.namespace, "vpc", migrate, "moved")
+	checkStatus(t, err, http.StatusConflict, "has changed")
 }
 
 func TestVersionsAreToldInLowerCamelCase(t *testing.T) {

@@ -31,6 +31,8 @@ type RunList struct {
 // VersionList is the response of …/versions, newest first.
 type VersionList struct {
 	Items []state.Version `json:"items"`
+	// Truncated is true if there are older versions, which the response does not list.
+	Truncated bool `json:"truncated,omitempty"`
 }
 
 // Pushed is the response to a pushed archive.

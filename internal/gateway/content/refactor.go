@@ -169,6 +169,10 @@ func mayReshape(obj *infrav1.Terraform) error {
 		return &run.RefusedError{Message: fmt.Sprintf("refactor %s: it keeps its state in a custom backend, which Yuba cannot write together with other states. "+
 			"Move the resources there with tofu itself:\n    yuba shell %s -- tofu state mv FROM TO", stack, stack)}
 	}
+	if where, known := obj.StateLocation(); known && where != infrav1.ManagedLocation {
+		return &run.RefusedError{Message: fmt.Sprintf("refactor %s: its state is at %s, although the spec names Yuba's own store, whose copy may be outdated. Move the state first:\n"+
+			"    yuba state migrate %s -n %s", stack, where, obj.Name, obj.Namespace)}
+	}
 	if held := moving.Held(obj); held != "" {
 		return &run.RefusedError{Message: fmt.Sprintf("refactor %s: %s", stack, held)}
 	}

@@ -49,8 +49,8 @@ func parsePlanOf(text string) (p PlanOf, err error) {
 	return PlanOf{namespace, name, id}, nil
 }
 
-// maxFrom limits the producers of a request.
-const maxFrom = 100
+// maxFrom limits the producers of a request. A plan of a refactoring can have all its members.
+const maxFrom = maxMembers
 
 // Tries makes speculative plans. They end when nobody asks for them for a while.
 type Tries interface {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,20 +53,31 @@ func (h *Handler) readState(ctx context.Context, obj *infrav1.Terraform, version
 }
 
 func (h *Handler) versions(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
+	list, err := listVersions(h.States.Versions(r.Context(), keyOf(obj)), maxVersions)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, list)
+}
+
+// listVersions lists at most limit versions.
+func listVersions(versions iter.Seq2[state.Version, error], limit int) (VersionList, error) {
 	list := VersionList{Items: []state.Version{}}
-	for version, err := range h.States.Versions(r.Context(), keyOf(obj)) {
+	for version, err := range versions {
+		if len(list.Items) == limit {
+			list.Truncated = true
+			break
+		}
 		// List damaged versions as such: users come here when a state cannot be read.
 		var damaged *state.CorruptError
 		if errors.As(err, &damaged) {
 			version.Reason = "damaged: it cannot be read"
 		} else if err != nil {
-			return err
+			return list, err
 		}
-		if list.Items = append(list.Items, version); len(list.Items) == maxVersions {
-			break
-		}
+		list.Items = append(list.Items, version)
 	}
-	return writeJSON(w, list)
+	return list, nil
 }
 
 // outputs serves the outputs as `tofu output -json` prints them, including sensitive values.

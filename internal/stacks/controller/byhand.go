@@ -147,6 +147,9 @@ func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) e
 	if message := moving.Held(obj); message != "" && !bringsBack(obj, req) {
 		return &run.RefusedError{Message: fmt.Sprintf("%s: %s", p.stack, message)}
 	}
+	if err := mayRollBack(obj, req); err != nil {
+		return err
+	}
 	own := obj.KeepsOwnState()
 	if c := req.Change; c != nil && own {
 		switch {

@@ -100,6 +100,9 @@ func worthRecording(obj *infrav1.Terraform, rec run.Record) bool {
 	if result.Outcome != run.OutcomeSucceeded || result.Plan == nil || !about(rec, status.ConfigDigest) {
 		return true
 	}
+	if learnsBackend(obj, rec) {
+		return true
+	}
 	if result.Plan.Changes {
 		return status.Plan.Pending == "" || result.Plan.ChangesDigest != status.Plan.ChangesDigest
 	}

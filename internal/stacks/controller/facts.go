@@ -37,6 +37,9 @@ func (r *Reconciler) gather(ctx context.Context, h *held) (*gathered, error) {
 	}
 	p.facts.Pending = pendingFacts(obj)
 	p.recognize()
+	if p.config != nil {
+		completeBackend(obj, p.config.StateLocation())
+	}
 	if p.facts.StateProblem = backendProblem(p); p.facts.StateProblem != "" {
 		p.facts.StateReason = infrav1.ReasonBackendChanged
 		return p, nil

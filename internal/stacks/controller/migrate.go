@@ -22,21 +22,9 @@ import (
 // everything a second time. So a migration that is interrupted anywhere leaves the stack waiting, and
 // can be repeated.
 
-// stateAt says where the state is, if that is known.
-func stateAt(obj *infrav1.Terraform) (location string, known bool) {
-	status := &obj.Status
-	switch {
-	case status.Backend != nil:
-		return status.Backend.Location, true
-	case status.StateSerial != nil && *status.StateSerial > 0 && (status.LastAppliedRevision != "" || status.LastFailedApply != nil):
-		return inputs.ManagedLocation, true
-	}
-	return "", false
-}
-
 // backendProblem says that the state is elsewhere than the configuration says; empty if it is not.
 func backendProblem(p *gathered) string {
-	was, known := stateAt(p.obj)
+	was, known := p.obj.StateLocation()
 	if !known || p.config == nil || was == p.config.StateLocation() {
 		return ""
 	}
@@ -48,17 +36,62 @@ func backendMoved(was, now string, obj *infrav1.Terraform) string {
 		was, now, obj.Name, obj.Namespace)
 }
 
-// learnBackend records where the state of a stack with a custom backend is, once there is one.
+// mayRollBack refuses a rollback while the state is elsewhere: it would make an outdated copy the
+// current one. A push may write the copy that a migration then accepts.
+func mayRollBack(obj *infrav1.Terraform, req run.Request) error {
+	was, known := obj.StateLocation()
+	if c := req.Change; c == nil || c.Verb != run.StateRollback || obj.KeepsOwnState() || !known || was == inputs.ManagedLocation {
+		return nil
+	}
+	return &run.RefusedError{Message: fmt.Sprintf("roll back %s: %s", run.StackOf(obj), backendMoved(was, inputs.ManagedLocation, obj))}
+}
+
+// learnBackend records where the state of a stack is, as soon as a run may have written it there.
 func learnBackend(obj *infrav1.Terraform, rec run.Record) {
-	result, backend := rec.Result, rec.Spec.Backend
-	holds := result.Applied || result.Outcome == run.OutcomeSucceeded && result.Plan != nil && !result.Plan.Changes && !rec.Spec.Destroy
-	if !holds || backend.Location == "" || rec.Generation != obj.Generation || rec.UsedKept {
+	backend := rec.Spec.Backend
+	if backend.Location == "" || !hasState(rec) {
 		return
 	}
-	if obj.Status.Backend == nil && backend.Kind == run.BackendManaged {
-		return // as for all others
+	_, known := obj.StateLocation()
+	switch {
+	case backend.Kind == run.BackendManaged && obj.Status.Backend == nil && (known || !partly(rec)):
+		return // as for all others: the serial says it
+	case rec.Generation == obj.Generation && !rec.UsedKept:
+		obj.Status.Backend = obj.BackendAt(backend.Location)
+	case !known: // the spec may name another backend than the run used
+		obj.Status.Backend = &infrav1.BackendStatus{Location: backend.Location}
 	}
-	obj.Status.Backend = obj.BackendAt(backend.Location)
+}
+
+// learnsBackend reports whether a run found out where the state is, which was not known.
+func learnsBackend(obj *infrav1.Terraform, rec run.Record) bool {
+	_, known := obj.StateLocation()
+	return !known && rec.Spec.Backend.Kind != run.BackendManaged && rec.Spec.Backend.Location != "" && hasState(rec)
+}
+
+// hasState reports whether there is a state where the run looked for it.
+func hasState(rec run.Record) bool {
+	r := rec.Result
+	return r.Applied || partly(rec) || r.Outcome == run.OutcomeSucceeded && r.Plan != nil && !r.Plan.Changes && !rec.Spec.Destroy
+}
+
+// partly reports whether an apply began and failed. It may have created something, unless Yuba keeps
+// the state and got none.
+func partly(rec run.Record) bool {
+	m := rec.StateMark
+	return rec.Result.ApplyStarted && rec.Result.Outcome != run.OutcomeSucceeded && (rec.Spec.Backend.Kind != run.BackendManaged || m != nil && m.Serial > 0)
+}
+
+// completeBackend adds the configuration of the recorded backend once the spec names it: a run of an
+// earlier spec only told the location.
+func completeBackend(obj *infrav1.Terraform, location string) {
+	if b := obj.Status.Backend; lacksConfiguration(b) && b.Location == location {
+		obj.Status.Backend = obj.BackendAt(location)
+	}
+}
+
+func lacksConfiguration(b *infrav1.BackendStatus) bool {
+	return b != nil && b.BackendConfig == nil && b.Cloud == nil && b.Location != inputs.ManagedLocation
 }
 
 // takeMigration records where a migrated state is.
@@ -79,10 +112,14 @@ func takeMigration(obj *infrav1.Terraform, rec run.Record) {
 
 // describeMigration drafts the run that copies the state from where it is to where the spec says.
 func (r *Reconciler) describeMigration(ctx context.Context, p *gathered, req run.Request, rec *run.Record) (*run.Record, error) {
-	was, known := stateAt(p.obj)
+	was, known := p.obj.StateLocation()
 	if !known {
 		return nil, &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: it is not known where its state is, because nothing was applied or found unchanged yet. "+
 			"If the stack has a state, let it plan with its former backend first:\n    yuba replan %s -n %s --wait", p.stack, p.obj.Name, p.obj.Namespace)}
+	}
+	if lacksConfiguration(p.obj.Status.Backend) {
+		return nil, &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: it is at %s, but the configuration of that backend is not recorded. "+
+			"Let the spec name it again and the stack plan once. Then migrate:\n    yuba replan %s -n %s --wait", p.stack, was, p.obj.Name, p.obj.Namespace)}
 	}
 	from := p.fresh(p.obj.WithBackend(p.obj.Status.Backend))
 	for _, side := range []*gathered{p, from} {

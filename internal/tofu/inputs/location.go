@@ -6,17 +6,18 @@ package inputs
 import (
 	"crypto/sha256"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
 
 // ManagedLocation is the location of states that Yuba keeps.
-const ManagedLocation = "yuba"
+const ManagedLocation = infrav1.ManagedLocation
 
 // places lists, by backend, the settings that say where a state is. The others are credentials, locks
 // and transport: they may change while the state stays.
@@ -45,7 +46,7 @@ func (b BackendConfig) Location(settings []Setting) string {
 	for _, s := range settings {
 		value := s.Value.Reveal()
 		if s.Secret && s.Name != "conn_str" {
-			value = fmt.Sprintf("(secret %x)", sha256.Sum256([]byte(value)))[:len("(secret 01234567")] + ")"
+			value = hidden(value)
 		}
 		values[s.Name] = value
 	}
@@ -64,28 +65,10 @@ func (b BackendConfig) Location(settings []Setting) string {
 	text := kind
 	for _, name := range names {
 		if value := values[name]; value != "" {
-			text += " " + name + "=" + bare(value)
+			text += " " + name + "=" + bare(name, value)
 		}
 	}
 	return text
-}
-
-// bare is an address without user, password and parameters.
-func bare(value string) string {
-	u, err := url.Parse(value)
-	switch {
-	case err == nil && u.Scheme != "" && u.Host != "":
-		return u.Scheme + "://" + u.Host + u.Path
-	case !strings.Contains(value, "password="):
-		return value
-	}
-	var kept []string
-	for _, field := range strings.Fields(value) { // a libpq connection string
-		if name, _, _ := strings.Cut(field, "="); name == "host" || name == "port" || name == "dbname" {
-			kept = append(kept, field)
-		}
-	}
-	return strings.Join(kept, ",")
 }
 
 // settingsIn reads the backend's type and its settings from an override file; those of blocks and
