@@ -72,8 +72,8 @@ func (g *group) complete(names bool) cobra.CompletionFunc {
 				}
 			}
 		default:
-			if _, f, err := g.read(args[0]); err == nil {
-				for _, s := range f.Secrets {
+			if e, err := g.read(args[0]); err == nil {
+				for _, s := range e.file.Secrets {
 					found = append(found, cobra.CompletionWithDesc(s.Name, s.Kind()))
 				}
 			}
@@ -82,38 +82,46 @@ func (g *group) complete(names bool) cobra.CompletionFunc {
 	}
 }
 
+// declared is an environment with its file.
+type declared struct {
+	// name is that of the catalog, however the caller named the environment.
+	name, dir string
+	file      *declare.File
+}
+
 // read finds an environment, and reads its file.
-func (g *group) read(name string) (dir string, f *declare.File, err error) {
+func (g *group) read(name string) (*declared, error) {
 	c, err := g.catalog()
 	if err != nil {
-		return "", nil, ui.WithCode(ui.ExitNotFound, err)
+		return nil, ui.WithCode(ui.ExitNotFound, err)
 	}
 	cwd, err := os.Getwd()
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	e, err := c.Named(name, cwd)
 	if err != nil {
-		return "", nil, ui.WithCode(ui.ExitNotFound, err)
+		return nil, ui.WithCode(ui.ExitNotFound, err)
 	}
-	dir = filepath.Join(c.Root, filepath.FromSlash(e.Dir))
-	content, err := os.ReadFile(filepath.Join(dir, declare.FileName))
+	d := &declared{name: e.Name, dir: filepath.Join(c.Root, filepath.FromSlash(e.Dir))}
+	content, err := os.ReadFile(filepath.Join(d.dir, declare.FileName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, ui.Exitf(ui.ExitNotFound, "read the secrets of %s: %s does not exist. Declare them there; see the example of docs/how-to/secrets.md", name, filepath.Join(e.Dir, declare.FileName))
+		return nil, ui.Exitf(ui.ExitNotFound, "read the secrets of %s: %s does not exist. Declare them there; see the example of docs/how-to/secrets.md", name, filepath.Join(e.Dir, declare.FileName))
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("read the secrets of %s: %w", name, err)
+		return nil, fmt.Errorf("read the secrets of %s: %w", name, err)
 	}
-	f, err = declare.Read(filepath.Join(e.Dir, declare.FileName), content)
-	return dir, f, err
+	d.file, err = declare.Read(filepath.Join(e.Dir, declare.FileName), content)
+	return d, err
 }
 
 // keeper opens the stores of an environment. withStacks also finds its dependents.
 func (g *group) keeper(ctx context.Context, name string, withStacks bool) (*rotate.Keeper, error) {
-	dir, f, err := g.read(name)
+	e, err := g.read(name)
 	if err != nil {
 		return nil, err
 	}
+	f := e.file
 	var connected *session.Session
 	connect := func() (*session.Session, error) {
 		if connected != nil {
@@ -122,8 +130,8 @@ func (g *group) keeper(ctx context.Context, name string, withStacks bool) (*rota
 		connected, err = g.Connect()
 		return connected, err
 	}
-	o := &opener{dir: dir, identities: g.identities, session: connect}
-	k := &rotate.Keeper{Environment: name, File: f, Now: time.Now, News: g.News}
+	o := &opener{dir: e.dir, identities: g.identities, session: connect}
+	k := &rotate.Keeper{Environment: e.name, File: f, Now: time.Now, News: g.News}
 	if k.Store, err = o.place(f.Store); err != nil {
 		return nil, err
 	}

@@ -174,6 +174,32 @@ func TestOverlapWaits(t *testing.T) {
 	}
 }
 
+func TestWhoseDocumentItIs(t *testing.T) {
+	known := map[string]Entry{"db": {Parts: []string{"db"}}}
+	for sentence, test := range map[string]struct {
+		book            Book
+		asStore, asCopy string
+	}{
+		"nobody's":                {Book{}, "", ""},
+		"this store":              {Book{ID: "1", Environment: "staging", Secrets: known}, "", "it is no copy, but keeps the secrets of environment staging"},
+		"another environment's":   {Book{ID: "2", Environment: "prod", Secrets: known}, "it has the secrets of environment prod", "it is no copy, but keeps the secrets of environment prod"},
+		"this store's copy":       {Book{CopyOf: "1", Environment: "staging", Secrets: known}, "it is a copy of the secrets of environment staging", ""},
+		"another store's copy":    {Book{CopyOf: "2", Environment: "prod", Secrets: known}, "it is a copy of the secrets of environment prod", "it is a copy of another store, of environment prod"},
+		"a store without its ID":  {Book{Secrets: known}, "", "it is no copy, but keeps the secrets of environment (unknown)"},
+		"a store without secrets": {Book{ID: "2", Environment: "prod"}, "it has the secrets of environment prod", "it is no copy, but keeps the secrets of environment prod"},
+	} {
+		if got := test.book.Strange("staging"); got != test.asStore {
+			t.Errorf("%s, as a store: %q", sentence, got)
+		}
+		if got := test.book.StrangeCopy("1"); got != test.asCopy {
+			t.Errorf("%s, as a copy: %q", sentence, got)
+		}
+	}
+	if d := (Document{}).Owned("staging", "1").Owned("staging", "2"); d.Book.ID != "1" || d.Book.Environment != "staging" {
+		t.Errorf("got %+v", d.Book)
+	}
+}
+
 func TestDependentsThatAreGoneDoNotRun(t *testing.T) {
 	d := Document{}.Add([]Made{{"db", Entry{Parts: []string{"db"}}, map[string]Value{"db": "old"}}})
 	d = Introduce(d, "id", []Made{{"db", Entry{Parts: []string{"db"}}, map[string]Value{"db": "new"}}}, []string{"a/x", "a/y"}, now)

@@ -4,6 +4,7 @@
 package decide
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -38,10 +39,44 @@ type Document struct {
 type Book struct {
 	// Version is that of this format.
 	Version int `json:"version"`
+	// ID identifies the document of a store; a copy has that of its store as CopyOf instead.
+	ID     string `json:"id,omitempty"`
+	CopyOf string `json:"copyOf,omitempty"`
+	// Environment is the name of the environment whose secrets these are.
+	Environment string `json:"environment,omitempty"`
 	// Secrets are the known secrets by name.
 	Secrets map[string]Entry `json:"secrets,omitempty"`
 	// Rotation is the one that is not finished; nil for none.
 	Rotation *Rotation `json:"rotation,omitempty"`
+}
+
+// Strange says why a document is not the store of an environment; empty if it is, or if nobody has it yet.
+func (b Book) Strange(environment string) string {
+	switch {
+	case b.CopyOf != "":
+		return "it is a copy of the secrets of environment " + b.Environment
+	case b.Environment != "" && b.Environment != environment:
+		return "it has the secrets of environment " + b.Environment
+	}
+	return ""
+}
+
+// StrangeCopy says why a document is not a copy of another one; empty if it is, or if nobody has it yet.
+func (b Book) StrangeCopy(of string) string {
+	switch {
+	case b.ID != "", b.CopyOf == "" && (len(b.Secrets) > 0 || b.Rotation != nil):
+		return "it is no copy, but keeps the secrets of environment " + cmp.Or(b.Environment, "(unknown)")
+	case b.CopyOf != "" && b.CopyOf != of:
+		return "it is a copy of another store, of environment " + cmp.Or(b.Environment, "(unknown)")
+	}
+	return ""
+}
+
+// Owned returns the document as the store of an environment.
+func (d Document) Owned(environment, id string) Document {
+	out := d.Clone()
+	out.Book.Environment, out.Book.ID = environment, cmp.Or(d.Book.ID, id)
+	return out
 }
 
 // BookVersion is the version of [Book] that this program writes.

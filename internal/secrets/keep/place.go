@@ -105,7 +105,17 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("copy to %s: it has %s, which Yuba did not write. Remove them there, or name another place", e.Place, strings.Join(e.Parts, ", "))
 }
 
-// Mirror writes the values of a document to a copy, and reports whether it had to.
+// StrangeError means that a place has the document of somebody else: of another environment, or a copy
+// where a store is expected. Nothing in it was changed.
+type StrangeError struct{ Place, Why string }
+
+func (e *StrangeError) Error() string {
+	return fmt.Sprintf("use %s: %s. Name another place. If nobody needs it there any more, remove Yuba's book from it (annotation %s, or key %s or %s); its values are kept",
+		e.Place, e.Why, AnnotationBook, bookKey, plainBook)
+}
+
+// Mirror writes the values of a document to a copy, and reports whether it had to. A place that is not a copy
+// of this document is a *[StrangeError].
 func Mirror(ctx context.Context, from decide.Document, to Place) (changed bool, err error) {
 	for range 3 {
 		if changed, err = mirror(ctx, from, to); !errors.Is(err, ErrMoved) {
@@ -119,6 +129,9 @@ func mirror(ctx context.Context, from decide.Document, to Place) (bool, error) {
 	now, tag, err := to.Read(ctx)
 	if err != nil {
 		return false, err
+	}
+	if why := now.Book.StrangeCopy(from.Book.ID); why != "" {
+		return false, &StrangeError{to.Name(), why}
 	}
 	want, foreign := copied(from, now)
 	if len(foreign) > 0 {
@@ -135,6 +148,9 @@ func Differs(ctx context.Context, from decide.Document, to Place) (bool, error) 
 	now, _, err := to.Read(ctx)
 	if err != nil {
 		return false, err
+	}
+	if why := now.Book.StrangeCopy(from.Book.ID); why != "" {
+		return false, &StrangeError{to.Name(), why}
 	}
 	want, foreign := copied(from, now)
 	return len(foreign) > 0 || !maps.Equal(want.Values, now.Values), nil
@@ -177,6 +193,7 @@ func copied(from, now decide.Document) (want decide.Document, foreign []string) 
 		}
 	}
 	want.Book.Secrets, want.Book.Rotation = secrets, from.Book.Rotation
+	want.Book.CopyOf, want.Book.Environment = from.Book.ID, from.Book.Environment
 	return want, foreign
 }
 

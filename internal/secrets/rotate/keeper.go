@@ -5,6 +5,7 @@ package rotate
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -81,10 +82,22 @@ func (k *Keeper) facts(d decide.Document) decide.Facts {
 // attempts limits how often a change is decided again because somebody else wrote.
 const attempts = 5
 
+// read reads the store. One that belongs to another environment is a *[keep.StrangeError].
+func (k *Keeper) read(ctx context.Context) (decide.Document, string, error) {
+	d, tag, err := k.Store.Read(ctx)
+	if err != nil {
+		return d, tag, err
+	}
+	if why := d.Book.Strange(k.Environment); why != "" {
+		return decide.Document{}, "", &keep.StrangeError{Place: k.Store.Name(), Why: why}
+	}
+	return d, tag, nil
+}
+
 // change reads the store, and writes what next makes of it; nothing if next returns nil.
 func (k *Keeper) change(ctx context.Context, next func(decide.Document) (*decide.Document, error)) (decide.Document, error) {
 	for i := 0; ; i++ {
-		now, tag, err := k.Store.Read(ctx)
+		now, tag, err := k.read(ctx)
 		if err != nil {
 			return now, err
 		}
@@ -92,9 +105,10 @@ func (k *Keeper) change(ctx context.Context, next func(decide.Document) (*decide
 		if err != nil || want == nil {
 			return now, err
 		}
-		err = k.Store.Write(ctx, *want, tag)
+		owned := want.Owned(k.Environment, rand.Text())
+		err = k.Store.Write(ctx, owned, tag)
 		if err == nil {
-			return *want, nil
+			return owned, nil
 		}
 		if !errors.Is(err, keep.ErrMoved) || i == attempts {
 			return now, err
@@ -123,7 +137,7 @@ func (k *Keeper) Init(ctx context.Context, prune bool) (*Report, error) {
 // made is the document after Init; nil if it stays as it is.
 func (k *Keeper) made(d decide.Document, decisions []decide.Decision, prune bool) (*decide.Document, error) {
 	now := k.Now().UTC().Truncate(time.Second)
-	out, changed := d, false
+	out, changed := d, d.Book.ID == "" // also a store without secrets has an identity
 	var names []string
 	for i, x := range decisions {
 		switch {
@@ -156,7 +170,7 @@ func ptr[T any](v T) *T { return &v }
 
 // Sync writes the copies.
 func (k *Keeper) Sync(ctx context.Context) (*Report, error) {
-	d, _, err := k.Store.Read(ctx)
+	d, _, err := k.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +180,9 @@ func (k *Keeper) Sync(ctx context.Context) (*Report, error) {
 
 // mirror writes the copies, all of them even if one fails.
 func (k *Keeper) mirror(ctx context.Context, d decide.Document, r *Report) error {
+	if d.Book.ID == "" && len(k.Copies) > 0 {
+		return fmt.Errorf("write the copies: %s has no secrets yet. Make them:\n    yuba secrets init %s", k.Store.Name(), k.Environment)
+	}
 	var problems []error
 	for _, place := range k.Copies {
 		c := Copy{Name: place.Name(), State: CopySame}
@@ -186,7 +203,7 @@ func (k *Keeper) mirror(ctx context.Context, d decide.Document, r *Report) error
 
 // Look reads the store and compares the copies. It changes nothing.
 func (k *Keeper) Look(ctx context.Context) (*Report, error) {
-	d, _, err := k.Store.Read(ctx)
+	d, _, err := k.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +224,7 @@ func (k *Keeper) Look(ctx context.Context) (*Report, error) {
 
 // Reveal returns the value of a part.
 func (k *Keeper) Reveal(ctx context.Context, part string) (string, error) {
-	d, _, err := k.Store.Read(ctx)
+	d, _, err := k.read(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -31,7 +31,7 @@ type rotation struct {
 func (k *Keeper) Rotate(ctx context.Context, ask Ask) (*Report, error) {
 	r := &rotation{Keeper: k, ask: ask, asked: len(ask.Names) == 0 && !ask.Due && !ask.All}
 	err := r.steps(ctx)
-	d, _, readErr := k.Store.Read(ctx)
+	d, _, readErr := k.read(ctx)
 	if readErr != nil {
 		return nil, errors.Join(err, readErr)
 	}
@@ -42,7 +42,7 @@ func (k *Keeper) Rotate(ctx context.Context, ask Ask) (*Report, error) {
 // the one before.
 func (r *rotation) steps(ctx context.Context) error {
 	for {
-		d, _, err := r.Store.Read(ctx)
+		d, _, err := r.read(ctx)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -152,6 +153,49 @@ func TestInitIsIdempotent(t *testing.T) {
 	}
 	if _, err := less.Init(t.Context(), true); err != nil || w.values(w.store)["api"] != "" || w.values(w.copy)["api"] != "" {
 		t.Errorf("it was not pruned, %v", err)
+	}
+}
+
+// staging's file names prod's store, or the store of no namespace that prod uses, too.
+func TestAnotherEnvironmentIsNotTouched(t *testing.T) {
+	w := newWorld(t)
+	prod := w.keeper(environment)
+	prod.Environment = "prod"
+	if _, err := prod.Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	was, copied := w.values(w.store), w.values(w.copy)
+	s := ssmtest.New(t)
+	own := &keep.JSON{Store: &store.SSM{Parameter: "/own", Region: ssmtest.Region, Endpoint: s.URL, Keys: store.Keys{ID: ssmtest.AccessKey, Secret: ssmtest.SecretKey}}}
+	for sentence, test := range map[string]struct {
+		store, copy keep.Place
+		want        string
+	}{
+		"the same store":              {w.store, w.copy, "it has the secrets of environment prod"},
+		"a copy as the store":         {w.copy, own, "it is a copy of the secrets of environment prod"},
+		"a copy in prod's store":      {own, w.store, "it is no copy, but keeps the secrets of environment prod"},
+		"a copy in place of a copy's": {own, w.copy, "it is a copy of another store, of environment prod"},
+	} {
+		k := w.keeper("overlap: 0s\n" + environment)
+		k.Store, k.Copies = test.store, []keep.Place{test.copy}
+		_, initErr := k.Init(t.Context(), true)
+		_, rotateErr := k.Rotate(t.Context(), rotate.Ask{Names: []string{"db"}})
+		for _, err := range []error{initErr, rotateErr} {
+			var strange *keep.StrangeError
+			if !errors.As(err, &strange) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %v", sentence, err)
+			}
+		}
+		if !maps.Equal(w.values(w.store), was) || !maps.Equal(w.values(w.copy), copied) {
+			t.Fatalf("%s: values of prod changed", sentence)
+		}
+	}
+}
+
+func TestNothingIsCopiedBeforeItIsMade(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.keeper(environment).Sync(t.Context()); err == nil || !strings.Contains(err.Error(), "yuba secrets init staging") {
+		t.Errorf("got %v", err)
 	}
 }
 
