@@ -102,6 +102,9 @@ const (
 	Retired  = "_retired"
 )
 
+// Plain is the suffix of keys that sops does not encrypt.
+const Plain = "_unencrypted"
+
 // Phase is a phase of a rotation.
 type Phase string
 
@@ -142,10 +145,30 @@ type Rotation struct {
 
 // Failure is a dependent that failed.
 type Failure struct {
-	Dependent string    `json:"dependent"`
-	Message   string    `json:"message"`
-	Phase     Phase     `json:"phase"`
-	At        time.Time `json:"at"`
+	Dependent string `json:"dependent"`
+	// Message is not in copies and files of SOPS, whose books anybody may read.
+	Message string    `json:"message,omitempty"`
+	Phase   Phase     `json:"phase"`
+	At      time.Time `json:"at"`
+}
+
+// String says what failed.
+func (f *Failure) String() string {
+	if f.Message == "" {
+		return f.Dependent + " failed"
+	}
+	return f.Dependent + " failed: " + f.Message
+}
+
+// Silent returns the rotation without the message of a failure, which may quote what a program printed.
+func (r *Rotation) Silent() *Rotation {
+	if r == nil || r.Failed == nil {
+		return r
+	}
+	out, failed := *r, *r.Failed
+	failed.Message = ""
+	out.Failed = &failed
+	return &out
 }
 
 // Clone returns a copy that shares nothing with the document.

@@ -255,6 +255,9 @@ func (r *reader) secrets(f *File, node, root *yaml.Node) {
 		case strings.HasSuffix(key.Value, decide.Previous), strings.HasSuffix(key.Value, decide.Retired):
 			r.problem(key, "the name of a secret must not end with %s or %s, which mark old values", decide.Previous, decide.Retired)
 			continue
+		case strings.HasSuffix(key.Value, decide.Plain):
+			r.problem(key, "the name of a secret must not end with %s: sops does not encrypt such values", decide.Plain)
+			continue
 		}
 		if s := r.secret(key, node.Content[i+1]); s != nil {
 			f.Secrets = append(f.Secrets, *s)

@@ -67,6 +67,7 @@ func TestProblemsHavePlaces(t *testing.T) {
 		store + "secrets:\n  db:\n    password: {length: 4}\n":                                       `secrets.yaml:4:24: password of db: length must be a number from 12 to 512`,
 		store + "secrets:\n  DB:\n    password: {}\n":                                                `secrets.yaml:3:3: the name "DB" of a secret must consist of lower-case letters, digits and _, as it is the name of a variable`,
 		store + "secrets:\n  db_previous:\n    password: {}\n":                                       `secrets.yaml:3:3: the name of a secret must not end with _previous or _retired, which mark old values`,
+		store + "secrets:\n  api_unencrypted:\n    password: {}\n":                                   `secrets.yaml:3:3: the name of a secret must not end with _unencrypted: sops does not encrypt such values`,
 		store + "secrets:\n  db: {password: {}, rotateEvery: monthly}\n":                             `secrets.yaml:3:35: secret db: rotateEvery is "monthly"; want a duration such as 90d, 36h or 10m`,
 		store + "secrets:\n  k: {keyPair: {algorithm: dsa}}\n":                                       `secrets.yaml:3:28: keyPair of k: algorithm is "dsa"; want one of ed25519, ecdsa-p256, rsa-3072, rsa-4096`,
 		store + "secrets:\n  k: {keyPair: {}}\n  k_public: {password: {}}\n":                         `secrets.yaml:4:3: secrets k and k_public both have the part k_public; rename one`,

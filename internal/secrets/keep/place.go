@@ -192,7 +192,7 @@ func copied(from, now decide.Document) (want decide.Document, foreign []string) 
 			}
 		}
 	}
-	want.Book.Secrets, want.Book.Rotation = secrets, from.Book.Rotation
+	want.Book.Secrets, want.Book.Rotation = secrets, from.Book.Rotation.Silent()
 	want.Book.CopyOf, want.Book.Environment = from.Book.ID, from.Book.Environment
 	return want, foreign
 }

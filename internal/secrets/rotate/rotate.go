@@ -169,7 +169,7 @@ func (r *rotation) finish(ctx context.Context, d decide.Document) (over bool, er
 	if rot.Back {
 		because := ""
 		if rot.Failed != nil {
-			because = fmt.Sprintf(": %s failed: %s", rot.Failed.Dependent, rot.Failed.Message)
+			because = ": " + rot.Failed.String()
 		}
 		return true, &FailedError{fmt.Sprintf("rotate %s: rolled back to the old values%s", names, because)}
 	}
