@@ -26,6 +26,7 @@ type group struct {
 	*session.App
 	library    string
 	identities []string
+	trusted    []string
 }
 
 // NewCommand is "yuba secrets".
@@ -42,12 +43,14 @@ other. Then the old values end, and the stacks run again. If a stack fails, the 
 continued by the same command.
 
 Values are never printed, except by "yuba secrets show --reveal". Credentials of stores come from the variables and files that their own
-tools use: VAULT_TOKEN, AWS_ACCESS_KEY_ID, SOPS_AGE_KEY_FILE, the kubeconfig.`,
+tools use: VAULT_TOKEN, AWS_ACCESS_KEY_ID, SOPS_AGE_KEY_FILE, the kubeconfig. They are
+only sent to addresses that you name yourself: VAULT_ADDR, AWS_ENDPOINT_URL_SSM, or --trust-address.`,
 		Example: "  yuba secrets init staging\n  yuba secrets show staging\n  yuba secrets rotate staging database",
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&g.library, "library", "", "the root of the repository (default: the nearest directory upwards with yuba.yaml or environments/)")
 	flags.StringArrayVarP(&g.identities, "identity", "i", nil, "a file of age-keygen for files of SOPS; can be repeated (default $SOPS_AGE_KEY_FILE, else that of sops)")
+	flags.StringArrayVar(&g.trusted, "trust-address", nil, "an address of a store that gets your credentials, beside $VAULT_ADDR and $AWS_ENDPOINT_URL_SSM; can be repeated")
 	return ui.Group(cmd, g.newInitCommand(), g.newRotateCommand(), g.newShowCommand(), g.newCheckCommand(), g.newSyncCommand())
 }
 
@@ -130,7 +133,7 @@ func (g *group) keeper(ctx context.Context, name string, withStacks bool) (*rota
 		connected, err = g.Connect()
 		return connected, err
 	}
-	o := &opener{dir: e.dir, identities: g.identities, session: connect}
+	o := &opener{dir: e.dir, identities: g.identities, trusted: g.trusted, session: connect}
 	k := &rotate.Keeper{Environment: e.name, File: f, Now: time.Now, News: g.News}
 	if k.Store, err = o.place(f.Store); err != nil {
 		return nil, err

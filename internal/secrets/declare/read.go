@@ -29,6 +29,9 @@ const (
 // nameRE are the names of secrets: names of OpenTofu's variables, in lower case.
 var nameRE = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 
+// regionRE are the names of regions, which become a part of a host's name.
+var regionRE = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]{1,2}$`)
+
 // Read reads a file. Its error is a *ProblemsError with all mistakes.
 func Read(name string, content []byte) (*File, error) {
 	r := &reader{}
@@ -187,7 +190,11 @@ func (t *table) sops() *SOPS {
 }
 
 func (t *table) ssm() *SSM {
+	node := t.values["region"]
 	a := &SSM{Name: t.required("name"), Region: t.required("region"), KeyID: t.text("keyID", ""), Endpoint: t.endpoint()}
+	if a.Region != "" && !regionRE.MatchString(a.Region) {
+		t.problem(node, "ssm: region is %q; want one such as eu-central-1", a.Region)
+	}
 	t.done()
 	return a
 }
@@ -224,8 +231,17 @@ func safe(text string) bool {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return false
 	}
+	return u.Scheme == "https" || u.Scheme == "http" && Loopback(text)
+}
+
+// Loopback reports whether a URL leads to this machine.
+func Loopback(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
 	ip, err := netip.ParseAddr(u.Hostname())
-	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }
 
 func (r *reader) secrets(f *File, node, root *yaml.Node) {

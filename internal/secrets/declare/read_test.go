@@ -84,6 +84,7 @@ func TestProblemsHavePlaces(t *testing.T) {
 		"store: {sops: {file: x.yaml, recipients: [age1x]}}\ndependents: [a]\nsecrets: {}\n":         `secrets.yaml:2:13: dependents cannot read the file of sops; add a Secret of Kubernetes to copies`,
 		"store: {sops: {file: x.yaml, recipients: [AGE-SECRET-KEY-1]}}\nsecrets: {}\n":               `secrets.yaml:1:43: sops: "AGE-SECRET-KEY-1" is not a public key of age`,
 		"store: {ssm: {name: /a, region: eu-central-1, endpoint: \"https://u:p@h\"}}\nsecrets: {}\n": `secrets.yaml:1:57: ssm: endpoint is "https://u:p@h"; want https://HOST, or http:// on loopback`,
+		"store: {ssm: {name: /a, region: evil.example/x}}\nsecrets: {}\n":                            `secrets.yaml:1:33: ssm: region is "evil.example/x"; want one such as eu-central-1`,
 		"store: [x]\nsecrets: {}\n":                                                                  `secrets.yaml:1:8: store is not a mapping`,
 		"store: {kubernetes: {name: Not_A_Name}}\nsecrets: {}\n":                                     `secrets.yaml:1:28: kubernetes: "Not_A_Name" is not a valid name of a Secret`,
 	} {
