@@ -47,7 +47,7 @@ func (r *rotation) steps(ctx context.Context) error {
 			return err
 		}
 		if _, gone := decide.Only(d, r.Dependents); gone {
-			if err := r.write(ctx, d, func(d decide.Document) decide.Document { d, _ = decide.Only(d, r.Dependents); return d }); err != nil {
+			if _, _, err := r.write(ctx, d, func(d decide.Document) decide.Document { d, _ = decide.Only(d, r.Dependents); return d }); err != nil {
 				return err
 			}
 			continue
@@ -69,7 +69,7 @@ func (r *rotation) step(ctx context.Context, d decide.Document, step decide.Step
 	now := r.Now().UTC().Truncate(time.Second)
 	switch step.Do {
 	case decide.StepNone:
-		return r.begin(ctx, now)
+		return r.begin(ctx, d, now)
 	case decide.StepRun:
 		return false, r.run(ctx, d, step.Dependent)
 	case decide.StepWait:
@@ -83,19 +83,24 @@ func (r *rotation) step(ctx context.Context, d decide.Document, step decide.Step
 			return true, fmt.Errorf("rotate %s: step 2 failed, and both values are valid again: %w\nRemove the cause, and try step 2 again:\n    yuba secrets rotate %s",
 				strings.Join(d.Book.Rotation.Names, ", "), r.failed, r.Environment)
 		}
-		return false, r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Retire(d, r.Dependents, now) })
+		_, _, err := r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Retire(d, r.Dependents, now) })
+		return false, err
 	default:
 		return r.finish(ctx, d)
 	}
 }
 
 // begin makes the new values.
-func (r *rotation) begin(ctx context.Context, now time.Time) (over bool, err error) {
+func (r *rotation) begin(ctx context.Context, d decide.Document, now time.Time) (over bool, err error) {
 	if r.asked {
 		if len(r.done) == 0 && len(r.ask.Names) == 0 {
 			r.News("Nothing to rotate.")
 		}
-		return true, nil
+		if len(r.done) > 0 || d.Book.ID == "" {
+			return true, nil
+		}
+		// The process that finished the last rotation may have been killed before the copies were equal.
+		return true, r.mirror(ctx, d, nil)
 	}
 	r.asked = true
 	for _, name := range r.Dependents {
@@ -135,13 +140,14 @@ func (r *rotation) run(ctx context.Context, d decide.Document, name string) erro
 	var failed *FailedError
 	switch {
 	case err == nil:
-		return r.write(ctx, d, decide.Ran)
+		_, _, err := r.write(ctx, d, decide.Ran)
+		return err
 	case !errors.As(err, &failed):
 		return err
 	}
 	now := r.Now().UTC().Truncate(time.Second)
-	if err := r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Fail(d, failed.Message, now) }); err != nil {
-		return err
+	if _, wrote, err := r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Fail(d, failed.Message, now) }); err != nil || !wrote {
+		return err // another process recorded how it went
 	}
 	r.failed = fmt.Errorf("%s failed: %w", name, err)
 	switch phase {
@@ -159,10 +165,16 @@ func (r *rotation) run(ctx context.Context, d decide.Document, name string) erro
 // finish forgets the old values.
 func (r *rotation) finish(ctx context.Context, d decide.Document) (over bool, err error) {
 	rot := d.Book.Rotation
-	if err := r.write(ctx, d, decide.Finish); err != nil {
+	// The copies lose the old values before the store forgets the rotation: a process that is killed in between
+	// leaves one that the next call continues.
+	if err := r.mirror(ctx, d, nil); err != nil {
 		return true, err
 	}
-	if err := r.mirror(ctx, decide.Finish(d), nil); err != nil {
+	now, wrote, err := r.write(ctx, d, decide.Finish)
+	if err != nil || !wrote {
+		return false, err
+	}
+	if err := r.mirror(ctx, now, nil); err != nil {
 		return true, err
 	}
 	names := strings.Join(rot.Names, ", ")
@@ -197,15 +209,16 @@ func (r *rotation) covers(names []string) {
 }
 
 // write writes what a step makes of a document, if the document is still the one that the step was decided
-// on. If it is not, the next step is decided anew.
-func (r *rotation) write(ctx context.Context, was decide.Document, next func(decide.Document) decide.Document) error {
-	_, err := r.change(ctx, func(now decide.Document) (*decide.Document, error) {
-		if !sameRotation(was.Book.Rotation, now.Book.Rotation) {
+// on. If it is not, wrote is false, and the next step is decided anew. It returns the document of the store.
+func (r *rotation) write(ctx context.Context, was decide.Document, next func(decide.Document) decide.Document) (is decide.Document, wrote bool, err error) {
+	is, err = r.change(ctx, func(now decide.Document) (*decide.Document, error) {
+		wrote = sameRotation(was.Book.Rotation, now.Book.Rotation)
+		if !wrote {
 			return nil, nil
 		}
 		return ptr(next(now)), nil
 	})
-	return err
+	return is, wrote && err == nil, err
 }
 
 // sameRotation reports whether two processes are at the same step.

@@ -254,6 +254,85 @@ func TestAKillAtEachWrite(t *testing.T) {
 	}
 }
 
+// Without dependents, too, copies never keep an old value that the store has forgotten.
+func TestAKillAtEachWriteOfACopy(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for dies := 1; ; dies++ {
+			w := newWorld(t)
+			const text = "overlap: 0s\n" + environment
+			if _, err := w.keeper(text).Init(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			store, copies := &mortal{Place: w.store}, &mortal{Place: w.copy, dies: dies, after: after}
+			k := w.keeper(text)
+			k.Store, k.Copies = store, []keep.Place{copies}
+			_, err := k.Rotate(t.Context(), rotate.Ask{Names: []string{"db"}})
+			if copies.writes < dies {
+				if dies < 3 || err != nil {
+					t.Fatalf("a rotation writes its copy %d times: %v", copies.writes, err)
+				}
+				break
+			}
+			if !errors.Is(err, errKilled) {
+				t.Fatalf("write %d: %v", dies, err)
+			}
+			if _, err := w.keeper(text).Rotate(t.Context(), rotate.Ask{}); err != nil {
+				t.Fatalf("write %d, after %v: the next call: %v", dies, after, err)
+			}
+			if now := w.values(w.store); len(now) != 2 || !maps.Equal(w.values(w.copy), now) {
+				t.Fatalf("write %d, after %v: the store has %d values and the copy %d", dies, after, len(now), len(w.values(w.copy)))
+			}
+		}
+	}
+}
+
+// overtaken is a place in which another process rotates before a write.
+type overtaken struct {
+	keep.Place
+	at    int
+	other func()
+}
+
+func (o *overtaken) Write(ctx context.Context, d decide.Document, over string) error {
+	if o.at--; o.at == 0 {
+		o.other()
+	}
+	return o.Place.Write(ctx, d, over)
+}
+
+// A process that another one overtakes copies what is in the store, not what it wanted to write.
+func TestAnOvertakenCallCopiesTheStore(t *testing.T) {
+	const text = "overlap: 0s\n" + environment
+	for at := 1; ; at++ {
+		w := newWorld(t)
+		if _, err := w.keeper(text).Init(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		slow := &overtaken{Place: w.store, at: at}
+		slow.other = func() {
+			for range 2 { // it finishes the rotation, and makes another one
+				if _, err := w.keeper(text).Rotate(t.Context(), rotate.Ask{Names: []string{"db"}}); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		k := w.keeper(text)
+		k.Store = slow
+		if _, err := k.Rotate(t.Context(), rotate.Ask{Names: []string{"db"}}); err != nil {
+			t.Fatal(err)
+		}
+		if now := w.values(w.store); len(now) != 2 || !maps.Equal(w.values(w.copy), now) {
+			t.Fatalf("overtaken at write %d: the copy is not the store", at)
+		}
+		if slow.at > 0 {
+			if at < 3 {
+				t.Fatal("a rotation has less than three writes")
+			}
+			return
+		}
+	}
+}
+
 func TestNothingBeginsIfAStackCannotRun(t *testing.T) {
 	w := newWorld(t)
 	k := w.keeper(environment, "a/one")
