@@ -153,7 +153,7 @@ func (g *group) keeper(ctx context.Context, name string, withStacks bool) (*rota
 		if k.Dependents, err = dependents(ctx, s, f); err != nil {
 			return nil, err
 		}
-		k.Stacks = &stacks{s}
+		k.Stacks = &stacks{s, f, e.name}
 	}
 	return k, nil
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,7 +53,40 @@ func dependents(ctx context.Context, s *session.Session, f *declare.File) ([]str
 }
 
 // stacks runs dependents by the API.
-type stacks struct{ s *session.Session }
+type stacks struct {
+	s           *session.Session
+	file        *declare.File
+	environment string
+}
+
+// Gone implements [rotate.Stacks].
+func (r *stacks) Gone(ctx context.Context, name string) error {
+	key := keyOf(name)
+	t, err := r.s.Get(ctx, key)
+	switch {
+	case session.NoStack(err):
+		return nil
+	case err != nil:
+		return err
+	case !concerns(t, r.file):
+		return nil
+	}
+	return fmt.Errorf("it began with stack %s, which still reads the secrets, and this command looks in namespace %s. Continue it there:\n    yuba secrets rotate %s -n %s", name, r.s.Namespace, r.environment, key.Namespace)
+}
+
+// concerns reports whether a stack reads a Secret that the file names, or is named by it. A name without a
+// namespace may mean any: it is not known with which one a rotation began.
+func concerns(t *infrav1.Terraform, f *declare.File) bool {
+	if !t.DeletionTimestamp.IsZero() {
+		return false
+	}
+	if slices.Contains(f.Dependents, t.Name) || slices.Contains(f.Dependents, t.Namespace+"/"+t.Name) {
+		return true
+	}
+	return slices.ContainsFunc(f.Objects(), func(o *declare.Kubernetes) bool {
+		return cmp.Or(o.Namespace, t.Namespace) == t.Namespace && readers.Reads(t, o.Name)
+	})
+}
 
 func keyOf(name string) types.NamespacedName {
 	namespace, name, _ := strings.Cut(name, "/")

@@ -203,12 +203,25 @@ func TestWhoseDocumentItIs(t *testing.T) {
 func TestDependentsThatAreGoneDoNotRun(t *testing.T) {
 	d := Document{}.Add([]Made{{"db", Entry{Parts: []string{"db"}}, map[string]Value{"db": "old"}}})
 	d = Introduce(d, "id", []Made{{"db", Entry{Parts: []string{"db"}}, map[string]Value{"db": "new"}}}, []string{"a/x", "a/y"}, now)
-	got, changed := Only(d, []string{"a/y"})
-	if !changed || !slices.Equal(got.Book.Rotation.Queue, []string{"a/y"}) {
-		t.Errorf("got %v %+v", changed, got.Book.Rotation)
+	for sentence, test := range map[string]struct {
+		rotation *Rotation
+		known    []string
+		want     []string
+	}{
+		"no rotation":                       {nil, nil, nil},
+		"all are known":                     {d.Book.Rotation, []string{"a/z", "a/y", "a/x"}, nil},
+		"one is not":                        {d.Book.Rotation, []string{"a/y"}, []string{"a/x"}},
+		"none is known":                     {d.Book.Rotation, nil, []string{"a/x", "a/y"}},
+		"it has run already":                {Ran(d).Book.Rotation, []string{"a/y"}, []string{"a/x"}},
+		"the book is of an earlier version": {&Rotation{Queue: []string{"a/x"}, Concerned: []string{"a/w", "a/x"}}, nil, []string{"a/x", "a/w"}},
+	} {
+		if got := Missing(Book{Rotation: test.rotation}, test.known); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %v", sentence, got)
+		}
 	}
-	if _, again := Only(got, []string{"a/y"}); again {
-		t.Error("it changes twice")
+	got := Without(d, []string{"a/x"})
+	if r := got.Book.Rotation; !slices.Equal(r.Queue, []string{"a/y"}) || !slices.Equal(r.Dependents, r.Queue) || !slices.Equal(r.Concerned, r.Queue) || len(d.Book.Rotation.Queue) != 2 {
+		t.Errorf("got %+v", r)
 	}
 }
 

@@ -127,6 +127,8 @@ type Rotation struct {
 	// Names are the rotated secrets.
 	Names []string `json:"names"`
 	Phase Phase    `json:"phase"`
+	// Dependents are those that were known when the rotation began, in their order.
+	Dependents []string `json:"dependents,omitempty"`
 	// Queue are the dependents that have not run in this phase, in order; Ran are those that have.
 	Queue []string `json:"queue,omitempty"`
 	Ran   []string `json:"ran,omitempty"`
@@ -185,7 +187,7 @@ func (d Document) Clone() Document {
 	if r := d.Book.Rotation; r != nil {
 		c := *r
 		c.Names, c.Queue, c.Ran, c.Replaced = slices.Clone(r.Names), slices.Clone(r.Queue), slices.Clone(r.Ran), maps.Clone(r.Replaced)
-		c.Concerned = slices.Clone(r.Concerned)
+		c.Dependents, c.Concerned = slices.Clone(r.Dependents), slices.Clone(r.Concerned)
 		out.Book.Rotation = &c
 	}
 	return out

@@ -37,6 +37,9 @@ type Keeper struct {
 type Stacks interface {
 	// Check says why a stack could not run now; nil if it could. It changes nothing.
 	Check(ctx context.Context, name string) error
+	// Gone returns nil if the stack was deleted, or neither reads the secrets nor is named as a dependent any
+	// more, and says otherwise why a call that does not know it cannot continue its rotation.
+	Gone(ctx context.Context, name string) error
 	// Run runs a stack with the present values, and returns when it has applied them. A stack that failed is
 	// a *FailedError, one that waits for a person a *WaitingError.
 	Run(ctx context.Context, name string) error

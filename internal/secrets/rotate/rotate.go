@@ -46,8 +46,8 @@ func (r *rotation) steps(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, gone := decide.Only(d, r.Dependents); gone {
-			if _, _, err := r.write(ctx, d, func(d decide.Document) decide.Document { d, _ = decide.Only(d, r.Dependents); return d }); err != nil {
+		if again, err := r.forget(ctx, d); again || err != nil {
+			if err != nil {
 				return err
 			}
 			continue
@@ -62,6 +62,27 @@ func (r *rotation) steps(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// forget removes dependents that need not run any more from a rotation; again says that the document changed.
+// One that this call does not know, but that still reads the values, is an error: retiring the old values
+// without it would break it.
+func (r *rotation) forget(ctx context.Context, d decide.Document) (again bool, err error) {
+	missing := decide.Missing(d.Book, r.Dependents)
+	if len(missing) == 0 {
+		return false, nil
+	}
+	if r.Stacks == nil {
+		return false, fmt.Errorf("continue the rotation of %s: it began with %s, and the file neither names them now nor a Secret that they read. Restore the file, and finish the rotation first",
+			strings.Join(d.Book.Rotation.Names, ", "), strings.Join(missing, ", "))
+	}
+	for _, name := range missing {
+		if err := r.Stacks.Gone(ctx, name); err != nil {
+			return false, fmt.Errorf("continue the rotation of %s: %w", strings.Join(d.Book.Rotation.Names, ", "), err)
+		}
+	}
+	_, _, err = r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Without(d, missing) })
+	return true, err
 }
 
 // step makes a step; over ends the call.

@@ -57,6 +57,15 @@ type stacks struct {
 	ran   []string
 	fails map[string]int
 	off   string
+	// there are stacks that still read the values, whoever continues.
+	there map[string]bool
+}
+
+func (s *stacks) Gone(_ context.Context, name string) error {
+	if s.there[name] {
+		return fmt.Errorf("%s still reads the values", name)
+	}
+	return nil
 }
 
 func (s *stacks) Check(_ context.Context, name string) error {
@@ -330,6 +339,37 @@ func TestAnOvertakenCallCopiesTheStore(t *testing.T) {
 			}
 			return
 		}
+	}
+}
+
+// Whoever continues from another namespace finds other stacks: the old value stays until those of the rotation
+// have run.
+func TestStacksOfARotationAreNotForgotten(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.keeper(environment).Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	old := w.values(w.store)["db"]
+	first := w.keeper(environment, "prod/app", "prod/web")
+	first.Store = &mortal{Place: w.store, dies: 2}
+	if _, err := first.Rotate(t.Context(), rotate.Ask{Names: []string{"db"}}); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	w.stacks.ran, w.stacks.there = nil, map[string]bool{"prod/app": true}
+	for _, known := range [][]string{nil, {"other/app"}} {
+		_, err := w.keeper("overlap: 0s\n"+environment, known...).Rotate(t.Context(), rotate.Ask{Now: true})
+		if err == nil || !strings.Contains(err.Error(), "continue the rotation of db: prod/app still reads the values") || len(w.stacks.ran) > 0 || w.values(w.store)["db_previous"] != old {
+			t.Fatalf("got %v, and %v ran", err, w.stacks.ran)
+		}
+	}
+	blind := w.keeper("overlap: 0s\n" + environment)
+	blind.Stacks = nil
+	if _, err := blind.Rotate(t.Context(), rotate.Ask{}); err == nil || !strings.Contains(err.Error(), "it began with prod/app, prod/web") {
+		t.Errorf("got %v", err)
+	}
+	// prod/web was deleted meanwhile.
+	if _, err := w.keeper(environment, "prod/app").Rotate(t.Context(), rotate.Ask{}); err != nil || len(w.values(w.store)) != 2 || strings.Join(w.stacks.ran, " ") != "prod/app prod/app" {
+		t.Errorf("%v ran, %v", w.stacks.ran, err)
 	}
 }
 
