@@ -220,7 +220,7 @@ are valid again, and the command tries step 2 when it is called the next time.
 
 Without a name, the command continues an unfinished rotation. An interrupted one is continued from its last step.
 
-The exit code is 5 while both values are valid until the overlap ends, or while a plan waits for approval; it is 4 after a rollback, or if step 2 failed.`,
+The exit code is 5 while both values are valid until the overlap ends, or while a stack waits, for an approval, a lock or another stack; it is 4 after a rollback, or if step 2 failed.`,
 		Example: "  yuba secrets rotate staging database\n  yuba secrets rotate staging --due\n  yuba secrets rotate staging --now",
 		Args:    ui.Arguments(1, -1), ValidArgsFunction: g.complete(true),
 	}
@@ -228,7 +228,7 @@ The exit code is 5 while both values are valid until the overlap ends, or while 
 	flags.BoolVar(&ask.Due, "due", false, "rotate all secrets that need it")
 	flags.BoolVar(&ask.All, "all", false, "rotate all secrets")
 	flags.BoolVar(&ask.Now, "now", false, "do not wait for the overlap of old and new values to end")
-	ui.AddTimeoutFlag(cmd, 0, "maximum time to wait for stacks; the same command continues")
+	ui.AddTimeoutFlag(cmd, time.Hour, "maximum time to wait for stacks; the same command continues")
 	out := ui.AddTableFlag(cmd, "json", "yaml")
 	cmd.RunE = g.action(true, func(ctx context.Context, k *rotate.Keeper, names []string) error {
 		ask.Names = names

@@ -6,9 +6,11 @@ package secrets
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -123,8 +125,11 @@ func (r *stacks) Run(ctx context.Context, name string) error {
 	if _, err := r.s.Patch(ctx, "reconcile", key, verbs.Reconcile(request)); err != nil {
 		return err
 	}
-	t, err := r.s.WaitFor(ctx, key, func(t *infrav1.Terraform) bool { return over(t, request, last) })
+	t, err := r.await(ctx, key, request, last)
+	var waiting *rotate.WaitingError
 	switch {
+	case errors.As(err, &waiting):
+		return err
 	case err != nil && ctx.Err() != nil:
 		return &rotate.WaitingError{Message: fmt.Sprintf("%s has not finished in time. See what it does, and continue with the same command:\n    yuba why %s", name, r.s.Call(key))}
 	case err != nil:
@@ -133,6 +138,52 @@ func (r *stacks) Run(ctx context.Context, name string) error {
 		return &rotate.FailedError{Message: "the stack was deleted"}
 	}
 	return r.result(t, name)
+}
+
+// patience is how long a stack may wait before its run begins. Waits for a moment are usual: another run holds
+// the lock, or the controller has not seen yet that it is the stack's turn.
+const patience = time.Minute
+
+// await waits until the runs of a request have ended, and says what it waits for. A stack whose run does not
+// begin is a *rotate.WaitingError.
+func (r *stacks) await(ctx context.Context, key types.NamespacedName, request, last string) (*infrav1.Terraform, error) {
+	told := ""
+	for {
+		t, err := r.s.WaitFor(ctx, key, func(t *infrav1.Terraform) bool { return over(t, request, last) || rests(t, request, last) != "" })
+		if err != nil || t == nil || over(t, request, last) {
+			return t, err
+		}
+		reason := rests(t, request, last)
+		if reason != told {
+			r.s.News("%s waits: %s", key, reason)
+			told = reason
+		}
+		within, cancel := context.WithTimeout(ctx, patience)
+		t, err = r.s.WaitFor(within, key, func(t *infrav1.Terraform) bool { return rests(t, request, last) == "" })
+		ended := within.Err() != nil && ctx.Err() == nil
+		cancel()
+		switch {
+		case err != nil && ended:
+			return nil, &rotate.WaitingError{Message: fmt.Sprintf("%s does not run yet: %s\nContinue later with the same command. See more:\n    yuba why %s", key, reason, r.s.Call(key))}
+		case err != nil || t == nil:
+			return t, err
+		}
+	}
+}
+
+// rests says why no run begins although the stack knows of the request; empty if one runs, has ended, or may
+// begin at any moment.
+func rests(t *infrav1.Terraform, request, last string) string {
+	if t.Status.LastHandledReconcileAt != request || t.Status.CurrentRun != nil || runOf(t) != last || over(t, request, last) {
+		return ""
+	}
+	if paused := session.ConditionOf(t, infrav1.ConditionPaused); paused.Status == metav1.ConditionTrue {
+		return paused.Message
+	}
+	if ready := session.ConditionOf(t, infrav1.ConditionReady); ready.Status != metav1.ConditionTrue {
+		return cmp.Or(ready.Message, "it is not ready")
+	}
+	return ""
 }
 
 func runOf(t *infrav1.Terraform) string {

@@ -48,3 +48,47 @@ func TestWhichStacksAFileConcerns(t *testing.T) {
 		}
 	}
 }
+
+// A stack that cannot run does not hold the command: a lock, a dependency and a resting circuit begin no run.
+func TestWhatAStackWaitsFor(t *testing.T) {
+	const request, last = "now", "run-1"
+	stack := func(status metav1.ConditionStatus, reason, message string, change ...func(*infrav1.Terraform)) *infrav1.Terraform {
+		s := reading("shop")
+		s.Status.LastHandledReconcileAt, s.Status.LastRun = request, &infrav1.RunReference{ID: last}
+		s.Status.Conditions = []metav1.Condition{{Type: infrav1.ConditionReady, Status: status, Reason: reason, Message: message}}
+		for _, c := range change {
+			c(s)
+		}
+		return s
+	}
+	with := func(kind, message string) func(*infrav1.Terraform) {
+		return func(s *infrav1.Terraform) {
+			s.Status.Conditions = append(s.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Message: message})
+		}
+	}
+	for sentence, test := range map[string]struct {
+		stack *infrav1.Terraform
+		rests string
+		over  bool
+	}{
+		"the state is locked":           {stack(metav1.ConditionFalse, infrav1.ReasonLockHeld, "locked by ci"), "locked by ci", false},
+		"a dependency is not ready":     {stack(metav1.ConditionFalse, infrav1.ReasonDependencyNotReady, "prod/db is not ready"), "prod/db is not ready", false},
+		"inputs are missing":            {stack(metav1.ConditionFalse, infrav1.ReasonWaiting, "no contract"), "no contract", false},
+		"somebody works by hand":        {stack(metav1.ConditionUnknown, infrav1.ReasonBreakTheGlass, "held by ann"), "held by ann", false},
+		"the circuit rests":             {stack(metav1.ConditionTrue, infrav1.ReasonApplied, "applied", with(infrav1.ConditionPaused, "paused until noon")), "paused until noon", false},
+		"no reason is given":            {stack(metav1.ConditionUnknown, "", ""), "it is not ready", false},
+		"the request was not seen yet":  {stack(metav1.ConditionFalse, infrav1.ReasonLockHeld, "locked", func(s *infrav1.Terraform) { s.Status.LastHandledReconcileAt = "before" }), "", false},
+		"a run is under way":            {stack(metav1.ConditionFalse, infrav1.ReasonLockHeld, "locked", func(s *infrav1.Terraform) { s.Status.CurrentRun = &infrav1.RunReference{ID: "run-2"} }), "", false},
+		"the run has ended":             {stack(metav1.ConditionTrue, infrav1.ReasonApplied, "applied", func(s *infrav1.Terraform) { s.Status.LastRun.ID = "run-2" }), "", true},
+		"the run begins at any moment":  {stack(metav1.ConditionTrue, infrav1.ReasonApplied, "applied"), "", false},
+		"it is suspended":               {stack(metav1.ConditionFalse, infrav1.ReasonSuspended, "suspended", func(s *infrav1.Terraform) { s.Spec.Suspend = true }), "", true},
+		"it is stalled for wrong input": {stack(metav1.ConditionFalse, infrav1.ReasonVarsGenerationFailed, "no", with(infrav1.ConditionStalled, "no")), "", true},
+	} {
+		if got := rests(test.stack, request, last); got != test.rests {
+			t.Errorf("%s: it waits for %q", sentence, got)
+		}
+		if got := over(test.stack, request, last); got != test.over {
+			t.Errorf("%s: over is %v", sentence, got)
+		}
+	}
+}
