@@ -225,6 +225,24 @@ func TestDependentsThatAreGoneDoNotRun(t *testing.T) {
 	}
 }
 
+func TestMessagesThatEachStoreAccepts(t *testing.T) {
+	for message, want := range map[string]string{
+		"no":                           "no",
+		"no {{ templates }}":           "no { templates }}",
+		"{{{{{":                        "{",
+		strings.Repeat("a", 500):       strings.Repeat("a", 500),
+		strings.Repeat("a", 9000):      strings.Repeat("a", 500) + " …",
+		strings.Repeat("ä", 9000) + "": strings.Repeat("ä", 250) + " …",
+		"a" + strings.Repeat("ä", 300): "a" + strings.Repeat("ä", 249) + " …",
+	} {
+		d := Document{}.Add([]Made{{"db", Entry{Parts: []string{"db"}}, map[string]Value{"db": "old"}}})
+		d = Introduce(d, "id", []Made{{"db", Entry{Parts: []string{"db"}}, map[string]Value{"db": "new"}}}, []string{"a/x"}, now)
+		if got := Fail(d, message, now).Book.Rotation.Failed.Message; got != want {
+			t.Errorf("%.20q: got %q", message, got)
+		}
+	}
+}
+
 func TestValuesPrintMasked(t *testing.T) {
 	d := Document{Values: map[string]Value{"db": "hunter2"}}
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {

@@ -6,6 +6,7 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -102,7 +103,7 @@ func Ran(d Document) Document {
 func Fail(d Document, message string, now time.Time) Document {
 	out := d.Clone()
 	r := out.Book.Rotation
-	r.Failed = &Failure{Dependent: r.Queue[0], Message: message, Phase: r.Phase, At: now}
+	r.Failed = &Failure{Dependent: r.Queue[0], Message: short(message), Phase: r.Phase, At: now}
 	again := append(slices.Clone(r.Ran), r.Queue[0])
 	switch r.Phase {
 	case PhaseIntroduce:
@@ -117,6 +118,22 @@ func Fail(d Document, message string, now time.Time) Document {
 	}
 	r.Queue, r.Ran, r.Since = again, nil, now
 	return out
+}
+
+// longest limits recorded messages: some stores have room for a few KiB, and a failure that cannot be recorded
+// cannot be rolled back.
+const longest = 500
+
+// short is a message that each store accepts; SSM refuses {{.
+func short(message string) string {
+	for strings.Contains(message, "{{") {
+		message = strings.ReplaceAll(message, "{{", "{")
+	}
+	message = strings.ToValidUTF8(message, "")
+	if len(message) > longest {
+		message = strings.ToValidUTF8(message[:longest], "") + " …"
+	}
+	return message
 }
 
 // swap makes the previous values current, and the current ones previous.

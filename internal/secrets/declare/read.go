@@ -75,7 +75,9 @@ func (r *reader) file(content []byte) *File {
 	f.Overlap = t.duration("overlap", 0)
 	node := t.values["dependents"]
 	f.Dependents = t.texts("dependents")
-	r.secrets(f, t.take("secrets"), t.node)
+	secrets := t.take("secrets")
+	r.secrets(f, secrets, t.node)
+	r.braces(f, secrets)
 	if len(f.Dependents) > 0 && f.Store.SOPS != nil && len(f.Objects()) == 0 {
 		r.problem(node, "dependents cannot read the file of sops; add a Secret of Kubernetes to copies")
 	}
@@ -361,6 +363,21 @@ func (t *table) certificate() *Certificate {
 	}
 	t.done()
 	return c
+}
+
+// braces rejects passwords and prefixes that may contain {{, if a place is in SSM, which refuses it.
+func (r *reader) braces(f *File, node *yaml.Node) {
+	if !slices.ContainsFunc(slices.Concat([]Store{f.Store}, f.Copies), func(s Store) bool { return s.SSM != nil }) {
+		return
+	}
+	for i := range f.Secrets {
+		s := &f.Secrets[i]
+		if s.Password != nil && strings.Contains(s.Password.Symbols, "{") || s.Token != nil && strings.Contains(s.Token.Prefix, "{") {
+			at := *node
+			at.Line, at.Column = s.Line, 1
+			r.problem(&at, "secret %s: SSM refuses values with {{; leave out {", s.Name)
+		}
+	}
 }
 
 // unique rejects secrets whose parts have the same name.

@@ -28,6 +28,28 @@ type Place interface {
 	Write(ctx context.Context, d decide.Document, over string) error
 }
 
+// Limited is a place whose documents have a limit.
+type Limited interface {
+	// Fits is an error if there is no room for a rotation of a document, in which each secret has two values.
+	Fits(d decide.Document) error
+}
+
+// Fits implements [Limited].
+func (j *JSON) Fits(d decide.Document) error {
+	ssm, ok := j.Store.(*store.SSM)
+	if !ok {
+		return nil
+	}
+	content, err := content(d)
+	if err != nil {
+		return err
+	}
+	if room := ssm.Room() / 2; len(content) > room {
+		return fmt.Errorf("write %s: the secrets have %d bytes, and a parameter has room for %d, as each has two values during a rotation. Divide them among environments, or use another store", j.Name(), len(content), room)
+	}
+	return nil
+}
+
 // bookKey is the key of the book among values, where a store has nothing beside them.
 const bookKey = "_yuba"
 
@@ -83,16 +105,21 @@ func render(d decide.Document) (values map[string]string, book string, err error
 
 // Write implements [Place].
 func (j *JSON) Write(ctx context.Context, d decide.Document, over string) error {
-	values, book, err := render(d)
-	if err != nil {
-		return err
-	}
-	values[bookKey] = book
-	content, err := json.Marshal(values)
+	content, err := content(d)
 	if err != nil {
 		return err
 	}
 	return j.Store.Write(ctx, content, over)
+}
+
+// content is a document as JSON.
+func content(d decide.Document) ([]byte, error) {
+	values, book, err := render(d)
+	if err != nil {
+		return nil, err
+	}
+	values[bookKey] = book
+	return json.Marshal(values)
 }
 
 // ForeignError means that a copy has values of somebody else under the names of secrets.

@@ -125,7 +125,11 @@ func (k *Keeper) Init(ctx context.Context, prune bool) (*Report, error) {
 	var done []decide.Decision
 	d, err := k.change(ctx, func(d decide.Document) (*decide.Document, error) {
 		done = decide.Secrets(k.facts(d))
-		return k.made(d, done, prune)
+		want, err := k.made(d, done, prune)
+		if err != nil || want == nil {
+			return want, err
+		}
+		return want, k.fits(*want)
 	})
 	if err != nil {
 		return nil, err
@@ -135,6 +139,18 @@ func (k *Keeper) Init(ctx context.Context, prune bool) (*Report, error) {
 		return r, err
 	}
 	return r, r.action(k.Environment)
+}
+
+// fits checks that a later rotation has room in each place.
+func (k *Keeper) fits(d decide.Document) error {
+	for _, place := range append([]keep.Place{k.Store}, k.Copies...) {
+		if limited, ok := place.(keep.Limited); ok {
+			if err := limited.Fits(d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // made is the document after Init; nil if it stays as it is.

@@ -373,6 +373,18 @@ func TestStacksOfARotationAreNotForgotten(t *testing.T) {
 	}
 }
 
+// What could be made but not be rotated in a store is not made.
+func TestInitKeepsRoomForARotation(t *testing.T) {
+	w := newWorld(t)
+	text := "store: {ssm: {name: /shop, region: eu-central-1}}\nsecrets:\n"
+	for i := range 9 {
+		text += fmt.Sprintf("  p%d: {password: {length: 500}}\n", i)
+	}
+	if _, err := w.keeper(text).Init(t.Context(), false); err == nil || !strings.Contains(err.Error(), "has room for 4096") || len(w.values(w.store)) != 0 {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestNothingBeginsIfAStackCannotRun(t *testing.T) {
 	w := newWorld(t)
 	k := w.keeper(environment, "a/one")
