@@ -268,7 +268,7 @@ type Ask struct {
 }
 
 // names are the secrets to rotate.
-func (a Ask) names(decisions []decide.Decision, f *declare.File) ([]string, error) {
+func (a Ask) names(decisions []decide.Decision, f *declare.File, environment string) ([]string, error) {
 	for _, name := range a.Names {
 		if f.Secret(name) == nil {
 			var known []string
@@ -281,6 +281,8 @@ func (a Ask) names(decisions []decide.Decision, f *declare.File) ([]string, erro
 	var names []string
 	for _, d := range decisions {
 		switch {
+		case d.Verb == decide.VerbMake && slices.Contains(a.Names, d.Name):
+			return nil, fmt.Errorf("rotate %s: it does not exist yet. Make it:\n    yuba secrets init %s", d.Name, environment)
 		case d.Verb == decide.VerbRetire, d.Verb == decide.VerbMake:
 		case a.All, a.Due && d.Verb == decide.VerbRotate, slices.Contains(a.Names, d.Name):
 			names = append(names, d.Name)

@@ -135,7 +135,7 @@ func (r *rotation) begin(ctx context.Context, d decide.Document, now time.Time) 
 			return nil, nil // somebody else began one meanwhile: it is continued
 		}
 		var err error
-		if names, err = r.ask.names(decide.Secrets(r.facts(d)), r.File); err != nil || len(names) == 0 {
+		if names, err = r.ask.names(decide.Secrets(r.facts(d)), r.File, r.Environment); err != nil || len(names) == 0 {
 			return nil, err
 		}
 		made, err := generate.All(r.File, names, d.Values, now)

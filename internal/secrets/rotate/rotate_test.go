@@ -385,6 +385,18 @@ func TestInitKeepsRoomForARotation(t *testing.T) {
 	}
 }
 
+func TestASecretThatWasNotMadeIsNotRotated(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.keeper(environment).Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	was := w.values(w.store)
+	_, err := w.keeper(environment+"  new: {token: {}}\n").Rotate(t.Context(), rotate.Ask{Names: []string{"db", "new"}})
+	if err == nil || !strings.Contains(err.Error(), "yuba secrets init staging") || !maps.Equal(w.values(w.store), was) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestNothingBeginsIfAStackCannotRun(t *testing.T) {
 	w := newWorld(t)
 	k := w.keeper(environment, "a/one")
