@@ -26,6 +26,7 @@ type group struct {
 	*session.App
 	library    string
 	identities []string
+	trusted    []string
 }
 
 // NewCommand is "yuba secrets".
@@ -42,12 +43,14 @@ other. Then the old values end, and the stacks run again. If a stack fails, the 
 continued by the same command.
 
 Values are never printed, except by "yuba secrets show --reveal". Credentials of stores come from the variables and files that their own
-tools use: VAULT_TOKEN, AWS_ACCESS_KEY_ID, SOPS_AGE_KEY_FILE, the kubeconfig.`,
+tools use: VAULT_TOKEN, AWS_ACCESS_KEY_ID, SOPS_AGE_KEY_FILE, the kubeconfig. They are
+only sent to addresses that you name yourself: VAULT_ADDR, AWS_ENDPOINT_URL_SSM, or --trust-address.`,
 		Example: "  yuba secrets init staging\n  yuba secrets show staging\n  yuba secrets rotate staging database",
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&g.library, "library", "", "the root of the repository (default: the nearest directory upwards with yuba.yaml or environments/)")
 	flags.StringArrayVarP(&g.identities, "identity", "i", nil, "a file of age-keygen for files of SOPS; can be repeated (default $SOPS_AGE_KEY_FILE, else that of sops)")
+	flags.StringArrayVar(&g.trusted, "trust-address", nil, "an address of a store that gets your credentials, beside $VAULT_ADDR and $AWS_ENDPOINT_URL_SSM; can be repeated")
 	return ui.Group(cmd, g.newInitCommand(), g.newRotateCommand(), g.newShowCommand(), g.newCheckCommand(), g.newSyncCommand())
 }
 
@@ -72,8 +75,8 @@ func (g *group) complete(names bool) cobra.CompletionFunc {
 				}
 			}
 		default:
-			if _, f, err := g.read(args[0]); err == nil {
-				for _, s := range f.Secrets {
+			if e, err := g.read(args[0]); err == nil {
+				for _, s := range e.file.Secrets {
 					found = append(found, cobra.CompletionWithDesc(s.Name, s.Kind()))
 				}
 			}
@@ -82,38 +85,46 @@ func (g *group) complete(names bool) cobra.CompletionFunc {
 	}
 }
 
+// declared is an environment with its file.
+type declared struct {
+	// name is that of the catalog, however the caller named the environment.
+	name, dir string
+	file      *declare.File
+}
+
 // read finds an environment, and reads its file.
-func (g *group) read(name string) (dir string, f *declare.File, err error) {
+func (g *group) read(name string) (*declared, error) {
 	c, err := g.catalog()
 	if err != nil {
-		return "", nil, ui.WithCode(ui.ExitNotFound, err)
+		return nil, ui.WithCode(ui.ExitNotFound, err)
 	}
 	cwd, err := os.Getwd()
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	e, err := c.Named(name, cwd)
 	if err != nil {
-		return "", nil, ui.WithCode(ui.ExitNotFound, err)
+		return nil, ui.WithCode(ui.ExitNotFound, err)
 	}
-	dir = filepath.Join(c.Root, filepath.FromSlash(e.Dir))
-	content, err := os.ReadFile(filepath.Join(dir, declare.FileName))
+	d := &declared{name: e.Name, dir: filepath.Join(c.Root, filepath.FromSlash(e.Dir))}
+	content, err := os.ReadFile(filepath.Join(d.dir, declare.FileName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, ui.Exitf(ui.ExitNotFound, "read the secrets of %s: %s does not exist. Declare them there; see the example of docs/how-to/secrets.md", name, filepath.Join(e.Dir, declare.FileName))
+		return nil, ui.Exitf(ui.ExitNotFound, "read the secrets of %s: %s does not exist. Declare them there; see the example of docs/how-to/secrets.md", name, filepath.Join(e.Dir, declare.FileName))
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("read the secrets of %s: %w", name, err)
+		return nil, fmt.Errorf("read the secrets of %s: %w", name, err)
 	}
-	f, err = declare.Read(filepath.Join(e.Dir, declare.FileName), content)
-	return dir, f, err
+	d.file, err = declare.Read(filepath.Join(e.Dir, declare.FileName), content)
+	return d, err
 }
 
 // keeper opens the stores of an environment. withStacks also finds its dependents.
 func (g *group) keeper(ctx context.Context, name string, withStacks bool) (*rotate.Keeper, error) {
-	dir, f, err := g.read(name)
+	e, err := g.read(name)
 	if err != nil {
 		return nil, err
 	}
+	f := e.file
 	var connected *session.Session
 	connect := func() (*session.Session, error) {
 		if connected != nil {
@@ -122,8 +133,8 @@ func (g *group) keeper(ctx context.Context, name string, withStacks bool) (*rota
 		connected, err = g.Connect()
 		return connected, err
 	}
-	o := &opener{dir: dir, identities: g.identities, session: connect}
-	k := &rotate.Keeper{Environment: name, File: f, Now: time.Now, News: g.News}
+	o := &opener{dir: e.dir, identities: g.identities, trusted: g.trusted, session: connect}
+	k := &rotate.Keeper{Environment: e.name, File: f, Now: time.Now, News: g.News}
 	if k.Store, err = o.place(f.Store); err != nil {
 		return nil, err
 	}
@@ -142,7 +153,7 @@ func (g *group) keeper(ctx context.Context, name string, withStacks bool) (*rota
 		if k.Dependents, err = dependents(ctx, s, f); err != nil {
 			return nil, err
 		}
-		k.Stacks = &stacks{s}
+		k.Stacks = &stacks{s, f, e.name}
 	}
 	return k, nil
 }
@@ -209,7 +220,7 @@ are valid again, and the command tries step 2 when it is called the next time.
 
 Without a name, the command continues an unfinished rotation. An interrupted one is continued from its last step.
 
-The exit code is 5 while both values are valid until the overlap ends, or while a plan waits for approval; it is 4 after a rollback, or if step 2 failed.`,
+The exit code is 5 while both values are valid until the overlap ends, or while a stack waits, for an approval, a lock or another stack; it is 4 after a rollback, or if step 2 failed.`,
 		Example: "  yuba secrets rotate staging database\n  yuba secrets rotate staging --due\n  yuba secrets rotate staging --now",
 		Args:    ui.Arguments(1, -1), ValidArgsFunction: g.complete(true),
 	}
@@ -217,7 +228,7 @@ The exit code is 5 while both values are valid until the overlap ends, or while 
 	flags.BoolVar(&ask.Due, "due", false, "rotate all secrets that need it")
 	flags.BoolVar(&ask.All, "all", false, "rotate all secrets")
 	flags.BoolVar(&ask.Now, "now", false, "do not wait for the overlap of old and new values to end")
-	ui.AddTimeoutFlag(cmd, 0, "maximum time to wait for stacks; the same command continues")
+	ui.AddTimeoutFlag(cmd, time.Hour, "maximum time to wait for stacks; the same command continues")
 	out := ui.AddTableFlag(cmd, "json", "yaml")
 	cmd.RunE = g.action(true, func(ctx context.Context, k *rotate.Keeper, names []string) error {
 		ask.Names = names

@@ -6,8 +6,11 @@ package secrets
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -52,7 +55,40 @@ func dependents(ctx context.Context, s *session.Session, f *declare.File) ([]str
 }
 
 // stacks runs dependents by the API.
-type stacks struct{ s *session.Session }
+type stacks struct {
+	s           *session.Session
+	file        *declare.File
+	environment string
+}
+
+// Gone implements [rotate.Stacks].
+func (r *stacks) Gone(ctx context.Context, name string) error {
+	key := keyOf(name)
+	t, err := r.s.Get(ctx, key)
+	switch {
+	case session.NoStack(err):
+		return nil
+	case err != nil:
+		return err
+	case !concerns(t, r.file):
+		return nil
+	}
+	return fmt.Errorf("it began with stack %s, which still reads the secrets, and this command looks in namespace %s. Continue it there:\n    yuba secrets rotate %s -n %s", name, r.s.Namespace, r.environment, key.Namespace)
+}
+
+// concerns reports whether a stack reads a Secret that the file names, or is named by it. A name without a
+// namespace may mean any: it is not known with which one a rotation began.
+func concerns(t *infrav1.Terraform, f *declare.File) bool {
+	if !t.DeletionTimestamp.IsZero() {
+		return false
+	}
+	if slices.Contains(f.Dependents, t.Name) || slices.Contains(f.Dependents, t.Namespace+"/"+t.Name) {
+		return true
+	}
+	return slices.ContainsFunc(f.Objects(), func(o *declare.Kubernetes) bool {
+		return cmp.Or(o.Namespace, t.Namespace) == t.Namespace && readers.Reads(t, o.Name)
+	})
+}
 
 func keyOf(name string) types.NamespacedName {
 	namespace, name, _ := strings.Cut(name, "/")
@@ -89,8 +125,11 @@ func (r *stacks) Run(ctx context.Context, name string) error {
 	if _, err := r.s.Patch(ctx, "reconcile", key, verbs.Reconcile(request)); err != nil {
 		return err
 	}
-	t, err := r.s.WaitFor(ctx, key, func(t *infrav1.Terraform) bool { return over(t, request, last) })
+	t, err := r.await(ctx, key, request, last)
+	var waiting *rotate.WaitingError
 	switch {
+	case errors.As(err, &waiting):
+		return err
 	case err != nil && ctx.Err() != nil:
 		return &rotate.WaitingError{Message: fmt.Sprintf("%s has not finished in time. See what it does, and continue with the same command:\n    yuba why %s", name, r.s.Call(key))}
 	case err != nil:
@@ -99,6 +138,52 @@ func (r *stacks) Run(ctx context.Context, name string) error {
 		return &rotate.FailedError{Message: "the stack was deleted"}
 	}
 	return r.result(t, name)
+}
+
+// patience is how long a stack may wait before its run begins. Waits for a moment are usual: another run holds
+// the lock, or the controller has not seen yet that it is the stack's turn.
+const patience = time.Minute
+
+// await waits until the runs of a request have ended, and says what it waits for. A stack whose run does not
+// begin is a *rotate.WaitingError.
+func (r *stacks) await(ctx context.Context, key types.NamespacedName, request, last string) (*infrav1.Terraform, error) {
+	told := ""
+	for {
+		t, err := r.s.WaitFor(ctx, key, func(t *infrav1.Terraform) bool { return over(t, request, last) || rests(t, request, last) != "" })
+		if err != nil || t == nil || over(t, request, last) {
+			return t, err
+		}
+		reason := rests(t, request, last)
+		if reason != told {
+			r.s.News("%s waits: %s", key, reason)
+			told = reason
+		}
+		within, cancel := context.WithTimeout(ctx, patience)
+		t, err = r.s.WaitFor(within, key, func(t *infrav1.Terraform) bool { return rests(t, request, last) == "" })
+		ended := within.Err() != nil && ctx.Err() == nil
+		cancel()
+		switch {
+		case err != nil && ended:
+			return nil, &rotate.WaitingError{Message: fmt.Sprintf("%s does not run yet: %s\nContinue later with the same command. See more:\n    yuba why %s", key, reason, r.s.Call(key))}
+		case err != nil || t == nil:
+			return t, err
+		}
+	}
+}
+
+// rests says why no run begins although the stack knows of the request; empty if one runs, has ended, or may
+// begin at any moment.
+func rests(t *infrav1.Terraform, request, last string) string {
+	if t.Status.LastHandledReconcileAt != request || t.Status.CurrentRun != nil || runOf(t) != last || over(t, request, last) {
+		return ""
+	}
+	if paused := session.ConditionOf(t, infrav1.ConditionPaused); paused.Status == metav1.ConditionTrue {
+		return paused.Message
+	}
+	if ready := session.ConditionOf(t, infrav1.ConditionReady); ready.Status != metav1.ConditionTrue {
+		return cmp.Or(ready.Message, "it is not ready")
+	}
+	return ""
 }
 
 func runOf(t *infrav1.Terraform) string {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +27,8 @@ type opener struct {
 	// dir is the environment's directory.
 	dir        string
 	identities []string
+	// trusted are addresses that the caller named, beside those in the variables of the stores' own tools.
+	trusted []string
 	// session is only made for environments that need the API.
 	session func() (*session.Session, error)
 }
@@ -42,12 +45,20 @@ func (o *opener) place(s declare.Store) (keep.Place, error) {
 	case s.SOPS != nil:
 		return &keep.SOPS{Path: filepath.Join(o.dir, filepath.FromSlash(s.SOPS.File)), Label: s.SOPS.File, Recipients: s.SOPS.Recipients, Cipher: &cipher{o.identities}}, nil
 	case s.Vault != nil:
+		if err := o.mayReach(s.Vault.Address, "VAULT_ADDR"); err != nil {
+			return nil, fmt.Errorf("open Vault: %w", err)
+		}
 		token, err := vaultToken()
 		if err != nil {
 			return nil, err
 		}
 		return &keep.JSON{Store: &store.Vault{Address: s.Vault.Address, Mount: s.Vault.Mount, Path: s.Vault.Path, Namespace: s.Vault.Namespace, Token: token}}, nil
 	case s.SSM != nil:
+		if s.SSM.Endpoint != "" && !declare.Loopback(s.SSM.Endpoint) {
+			if err := o.mayReach(s.SSM.Endpoint, "AWS_ENDPOINT_URL_SSM"); err != nil {
+				return nil, fmt.Errorf("open AWS: %w", err)
+			}
+		}
 		keys, err := awsKeys()
 		if err != nil {
 			return nil, err
@@ -55,6 +66,30 @@ func (o *opener) place(s declare.Store) (keep.Place, error) {
 		return &keep.JSON{Store: &store.SSM{Parameter: s.SSM.Name, Region: s.SSM.Region, KeyID: s.SSM.KeyID, Endpoint: s.SSM.Endpoint, Keys: keys}}, nil
 	}
 	return nil, errors.New("this version cannot open the store. This is a bug in Yuba")
+}
+
+// mayReach refuses an address that only the file names: whoever can change the file would get the caller's
+// credentials.
+func (o *opener) mayReach(address, variable string) error {
+	for _, known := range append([]string{os.Getenv(variable)}, o.trusted...) {
+		if known != "" && sameAddress(known, address) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s names %s, and your credentials are only sent to addresses that you name yourself. If it is the right one:\n    export %s=%s\nor name it with --trust-address",
+		declare.FileName, address, variable, address)
+}
+
+// sameAddress compares addresses as clients use them.
+func sameAddress(a, b string) bool {
+	one, errA := url.Parse(a)
+	two, errB := url.Parse(b)
+	return errA == nil && errB == nil && strings.EqualFold(one.Scheme, two.Scheme) && strings.EqualFold(one.Hostname(), two.Hostname()) &&
+		port(one) == port(two) && strings.TrimSuffix(one.Path, "/") == strings.TrimSuffix(two.Path, "/")
+}
+
+func port(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)])
 }
 
 // vaultToken is the token of Vault's own command line.

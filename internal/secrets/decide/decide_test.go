@@ -174,15 +174,72 @@ func TestOverlapWaits(t *testing.T) {
 	}
 }
 
+func TestWhoseDocumentItIs(t *testing.T) {
+	known := map[string]Entry{"db": {Parts: []string{"db"}}}
+	for sentence, test := range map[string]struct {
+		book            Book
+		asStore, asCopy string
+	}{
+		"nobody's":                {Book{}, "", ""},
+		"this store":              {Book{ID: "1", Environment: "staging", Secrets: known}, "", "it is no copy, but keeps the secrets of environment staging"},
+		"another environment's":   {Book{ID: "2", Environment: "prod", Secrets: known}, "it has the secrets of environment prod", "it is no copy, but keeps the secrets of environment prod"},
+		"this store's copy":       {Book{CopyOf: "1", Environment: "staging", Secrets: known}, "it is a copy of the secrets of environment staging", ""},
+		"another store's copy":    {Book{CopyOf: "2", Environment: "prod", Secrets: known}, "it is a copy of the secrets of environment prod", "it is a copy of another store, of environment prod"},
+		"a store without its ID":  {Book{Secrets: known}, "", "it is no copy, but keeps the secrets of environment (unknown)"},
+		"a store without secrets": {Book{ID: "2", Environment: "prod"}, "it has the secrets of environment prod", "it is no copy, but keeps the secrets of environment prod"},
+	} {
+		if got := test.book.Strange("staging"); got != test.asStore {
+			t.Errorf("%s, as a store: %q", sentence, got)
+		}
+		if got := test.book.StrangeCopy("1"); got != test.asCopy {
+			t.Errorf("%s, as a copy: %q", sentence, got)
+		}
+	}
+	if d := (Document{}).Owned("staging", "1").Owned("staging", "2"); d.Book.ID != "1" || d.Book.Environment != "staging" {
+		t.Errorf("got %+v", d.Book)
+	}
+}
+
 func TestDependentsThatAreGoneDoNotRun(t *testing.T) {
 	d := Document{}.Add([]Made{{"db", Entry{Parts: []string{"db"}}, map[string]Value{"db": "old"}}})
 	d = Introduce(d, "id", []Made{{"db", Entry{Parts: []string{"db"}}, map[string]Value{"db": "new"}}}, []string{"a/x", "a/y"}, now)
-	got, changed := Only(d, []string{"a/y"})
-	if !changed || !slices.Equal(got.Book.Rotation.Queue, []string{"a/y"}) {
-		t.Errorf("got %v %+v", changed, got.Book.Rotation)
+	for sentence, test := range map[string]struct {
+		rotation *Rotation
+		known    []string
+		want     []string
+	}{
+		"no rotation":                       {nil, nil, nil},
+		"all are known":                     {d.Book.Rotation, []string{"a/z", "a/y", "a/x"}, nil},
+		"one is not":                        {d.Book.Rotation, []string{"a/y"}, []string{"a/x"}},
+		"none is known":                     {d.Book.Rotation, nil, []string{"a/x", "a/y"}},
+		"it has run already":                {Ran(d).Book.Rotation, []string{"a/y"}, []string{"a/x"}},
+		"the book is of an earlier version": {&Rotation{Queue: []string{"a/x"}, Concerned: []string{"a/w", "a/x"}}, nil, []string{"a/x", "a/w"}},
+	} {
+		if got := Missing(Book{Rotation: test.rotation}, test.known); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %v", sentence, got)
+		}
 	}
-	if _, again := Only(got, []string{"a/y"}); again {
-		t.Error("it changes twice")
+	got := Without(d, []string{"a/x"})
+	if r := got.Book.Rotation; !slices.Equal(r.Queue, []string{"a/y"}) || !slices.Equal(r.Dependents, r.Queue) || !slices.Equal(r.Concerned, r.Queue) || len(d.Book.Rotation.Queue) != 2 {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestMessagesThatEachStoreAccepts(t *testing.T) {
+	for message, want := range map[string]string{
+		"no":                           "no",
+		"no {{ templates }}":           "no { templates }}",
+		"{{{{{":                        "{",
+		strings.Repeat("a", 500):       strings.Repeat("a", 500),
+		strings.Repeat("a", 9000):      strings.Repeat("a", 500) + " …",
+		strings.Repeat("ä", 9000) + "": strings.Repeat("ä", 250) + " …",
+		"a" + strings.Repeat("ä", 300): "a" + strings.Repeat("ä", 249) + " …",
+	} {
+		d := Document{}.Add([]Made{{"db", Entry{Parts: []string{"db"}}, map[string]Value{"db": "old"}}})
+		d = Introduce(d, "id", []Made{{"db", Entry{Parts: []string{"db"}}, map[string]Value{"db": "new"}}}, []string{"a/x"}, now)
+		if got := Fail(d, message, now).Book.Rotation.Failed.Message; got != want {
+			t.Errorf("%.20q: got %q", message, got)
+		}
 	}
 }
 

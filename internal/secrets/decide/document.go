@@ -4,6 +4,7 @@
 package decide
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -38,10 +39,44 @@ type Document struct {
 type Book struct {
 	// Version is that of this format.
 	Version int `json:"version"`
+	// ID identifies the document of a store; a copy has that of its store as CopyOf instead.
+	ID     string `json:"id,omitempty"`
+	CopyOf string `json:"copyOf,omitempty"`
+	// Environment is the name of the environment whose secrets these are.
+	Environment string `json:"environment,omitempty"`
 	// Secrets are the known secrets by name.
 	Secrets map[string]Entry `json:"secrets,omitempty"`
 	// Rotation is the one that is not finished; nil for none.
 	Rotation *Rotation `json:"rotation,omitempty"`
+}
+
+// Strange says why a document is not the store of an environment; empty if it is, or if nobody has it yet.
+func (b Book) Strange(environment string) string {
+	switch {
+	case b.CopyOf != "":
+		return "it is a copy of the secrets of environment " + b.Environment
+	case b.Environment != "" && b.Environment != environment:
+		return "it has the secrets of environment " + b.Environment
+	}
+	return ""
+}
+
+// StrangeCopy says why a document is not a copy of another one; empty if it is, or if nobody has it yet.
+func (b Book) StrangeCopy(of string) string {
+	switch {
+	case b.ID != "", b.CopyOf == "" && (len(b.Secrets) > 0 || b.Rotation != nil):
+		return "it is no copy, but keeps the secrets of environment " + cmp.Or(b.Environment, "(unknown)")
+	case b.CopyOf != "" && b.CopyOf != of:
+		return "it is a copy of another store, of environment " + cmp.Or(b.Environment, "(unknown)")
+	}
+	return ""
+}
+
+// Owned returns the document as the store of an environment.
+func (d Document) Owned(environment, id string) Document {
+	out := d.Clone()
+	out.Book.Environment, out.Book.ID = environment, cmp.Or(d.Book.ID, id)
+	return out
 }
 
 // BookVersion is the version of [Book] that this program writes.
@@ -67,6 +102,9 @@ const (
 	Retired  = "_retired"
 )
 
+// Plain is the suffix of keys that sops does not encrypt.
+const Plain = "_unencrypted"
+
 // Phase is a phase of a rotation.
 type Phase string
 
@@ -89,6 +127,8 @@ type Rotation struct {
 	// Names are the rotated secrets.
 	Names []string `json:"names"`
 	Phase Phase    `json:"phase"`
+	// Dependents are those that were known when the rotation began, in their order.
+	Dependents []string `json:"dependents,omitempty"`
 	// Queue are the dependents that have not run in this phase, in order; Ran are those that have.
 	Queue []string `json:"queue,omitempty"`
 	Ran   []string `json:"ran,omitempty"`
@@ -107,10 +147,30 @@ type Rotation struct {
 
 // Failure is a dependent that failed.
 type Failure struct {
-	Dependent string    `json:"dependent"`
-	Message   string    `json:"message"`
-	Phase     Phase     `json:"phase"`
-	At        time.Time `json:"at"`
+	Dependent string `json:"dependent"`
+	// Message is not in copies and files of SOPS, whose books anybody may read.
+	Message string    `json:"message,omitempty"`
+	Phase   Phase     `json:"phase"`
+	At      time.Time `json:"at"`
+}
+
+// String says what failed.
+func (f *Failure) String() string {
+	if f.Message == "" {
+		return f.Dependent + " failed"
+	}
+	return f.Dependent + " failed: " + f.Message
+}
+
+// Silent returns the rotation without the message of a failure, which may quote what a program printed.
+func (r *Rotation) Silent() *Rotation {
+	if r == nil || r.Failed == nil {
+		return r
+	}
+	out, failed := *r, *r.Failed
+	failed.Message = ""
+	out.Failed = &failed
+	return &out
 }
 
 // Clone returns a copy that shares nothing with the document.
@@ -127,7 +187,7 @@ func (d Document) Clone() Document {
 	if r := d.Book.Rotation; r != nil {
 		c := *r
 		c.Names, c.Queue, c.Ran, c.Replaced = slices.Clone(r.Names), slices.Clone(r.Queue), slices.Clone(r.Ran), maps.Clone(r.Replaced)
-		c.Concerned = slices.Clone(r.Concerned)
+		c.Dependents, c.Concerned = slices.Clone(r.Dependents), slices.Clone(r.Concerned)
 		out.Book.Rotation = &c
 	}
 	return out

@@ -6,6 +6,7 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -65,7 +66,7 @@ func (p Phase) Words() string { return phaseWords[p] }
 // Introduce begins a rotation: the made values become current, and the old ones stay valid.
 func Introduce(d Document, id string, made []Made, dependents []string, now time.Time) Document {
 	out := d.Clone()
-	r := &Rotation{ID: id, Phase: PhaseIntroduce, Queue: slices.Clone(dependents), Concerned: slices.Clone(dependents), Started: now, Since: now, Replaced: map[string]Entry{}}
+	r := &Rotation{ID: id, Phase: PhaseIntroduce, Dependents: slices.Clone(dependents), Queue: slices.Clone(dependents), Concerned: slices.Clone(dependents), Started: now, Since: now, Replaced: map[string]Entry{}}
 	for _, m := range made {
 		r.Names = append(r.Names, m.Name)
 		old, known := out.Book.Secrets[m.Name]
@@ -102,7 +103,7 @@ func Ran(d Document) Document {
 func Fail(d Document, message string, now time.Time) Document {
 	out := d.Clone()
 	r := out.Book.Rotation
-	r.Failed = &Failure{Dependent: r.Queue[0], Message: message, Phase: r.Phase, At: now}
+	r.Failed = &Failure{Dependent: r.Queue[0], Message: short(message), Phase: r.Phase, At: now}
 	again := append(slices.Clone(r.Ran), r.Queue[0])
 	switch r.Phase {
 	case PhaseIntroduce:
@@ -117,6 +118,22 @@ func Fail(d Document, message string, now time.Time) Document {
 	}
 	r.Queue, r.Ran, r.Since = again, nil, now
 	return out
+}
+
+// longest limits recorded messages: some stores have room for a few KiB, and a failure that cannot be recorded
+// cannot be rolled back.
+const longest = 500
+
+// short is a message that each store accepts; SSM refuses {{.
+func short(message string) string {
+	for strings.Contains(message, "{{") {
+		message = strings.ReplaceAll(message, "{{", "{")
+	}
+	message = strings.ToValidUTF8(message, "")
+	if len(message) > longest {
+		message = strings.ToValidUTF8(message[:longest], "") + " …"
+	}
+	return message
 }
 
 // swap makes the previous values current, and the current ones previous.
@@ -190,15 +207,26 @@ func Finish(d Document) Document {
 	return out
 }
 
-// Only returns the document without dependents that are no longer declared, and whether there were any.
-func Only(d Document, dependents []string) (Document, bool) {
-	r := d.Book.Rotation
-	gone := func(name string) bool { return !slices.Contains(dependents, name) }
-	if r == nil || !slices.ContainsFunc(r.Queue, gone) {
-		return d, false
+// Missing are the dependents of a rotation that are not among the known ones.
+func Missing(b Book, known []string) []string {
+	r := b.Rotation
+	if r == nil {
+		return nil
 	}
+	var list []string
+	for _, name := range slices.Concat(r.Dependents, r.Queue, r.Concerned) {
+		if !slices.Contains(known, name) && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// Without returns the document without dependents that need not run any more.
+func Without(d Document, names []string) Document {
 	out := d.Clone()
-	r = out.Book.Rotation
-	r.Queue, r.Concerned = slices.DeleteFunc(r.Queue, gone), slices.DeleteFunc(r.Concerned, gone)
-	return out, true
+	gone := func(name string) bool { return slices.Contains(names, name) }
+	r := out.Book.Rotation
+	r.Dependents, r.Queue, r.Concerned = slices.DeleteFunc(r.Dependents, gone), slices.DeleteFunc(r.Queue, gone), slices.DeleteFunc(r.Concerned, gone)
+	return out
 }

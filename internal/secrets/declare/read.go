@@ -29,6 +29,9 @@ const (
 // nameRE are the names of secrets: names of OpenTofu's variables, in lower case.
 var nameRE = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 
+// regionRE are the names of regions, which become a part of a host's name.
+var regionRE = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]{1,2}$`)
+
 // Read reads a file. Its error is a *ProblemsError with all mistakes.
 func Read(name string, content []byte) (*File, error) {
 	r := &reader{}
@@ -72,7 +75,9 @@ func (r *reader) file(content []byte) *File {
 	f.Overlap = t.duration("overlap", 0)
 	node := t.values["dependents"]
 	f.Dependents = t.texts("dependents")
-	r.secrets(f, t.take("secrets"), t.node)
+	secrets := t.take("secrets")
+	r.secrets(f, secrets, t.node)
+	r.braces(f, secrets)
 	if len(f.Dependents) > 0 && f.Store.SOPS != nil && len(f.Objects()) == 0 {
 		r.problem(node, "dependents cannot read the file of sops; add a Secret of Kubernetes to copies")
 	}
@@ -187,7 +192,11 @@ func (t *table) sops() *SOPS {
 }
 
 func (t *table) ssm() *SSM {
+	node := t.values["region"]
 	a := &SSM{Name: t.required("name"), Region: t.required("region"), KeyID: t.text("keyID", ""), Endpoint: t.endpoint()}
+	if a.Region != "" && !regionRE.MatchString(a.Region) {
+		t.problem(node, "ssm: region is %q; want one such as eu-central-1", a.Region)
+	}
 	t.done()
 	return a
 }
@@ -224,8 +233,17 @@ func safe(text string) bool {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return false
 	}
+	return u.Scheme == "https" || u.Scheme == "http" && Loopback(text)
+}
+
+// Loopback reports whether a URL leads to this machine.
+func Loopback(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
 	ip, err := netip.ParseAddr(u.Hostname())
-	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }
 
 func (r *reader) secrets(f *File, node, root *yaml.Node) {
@@ -254,6 +272,9 @@ func (r *reader) secrets(f *File, node, root *yaml.Node) {
 			continue
 		case strings.HasSuffix(key.Value, decide.Previous), strings.HasSuffix(key.Value, decide.Retired):
 			r.problem(key, "the name of a secret must not end with %s or %s, which mark old values", decide.Previous, decide.Retired)
+			continue
+		case strings.HasSuffix(key.Value, decide.Plain):
+			r.problem(key, "the name of a secret must not end with %s: sops does not encrypt such values", decide.Plain)
 			continue
 		}
 		if s := r.secret(key, node.Content[i+1]); s != nil {
@@ -342,6 +363,21 @@ func (t *table) certificate() *Certificate {
 	}
 	t.done()
 	return c
+}
+
+// braces rejects passwords and prefixes that may contain {{, if a place is in SSM, which refuses it.
+func (r *reader) braces(f *File, node *yaml.Node) {
+	if !slices.ContainsFunc(slices.Concat([]Store{f.Store}, f.Copies), func(s Store) bool { return s.SSM != nil }) {
+		return
+	}
+	for i := range f.Secrets {
+		s := &f.Secrets[i]
+		if s.Password != nil && strings.Contains(s.Password.Symbols, "{") || s.Token != nil && strings.Contains(s.Token.Prefix, "{") {
+			at := *node
+			at.Line, at.Column = s.Line, 1
+			r.problem(&at, "secret %s: SSM refuses values with {{; leave out {", s.Name)
+		}
+	}
 }
 
 // unique rejects secrets whose parts have the same name.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package keep reads and writes the document of an environment's secrets in its store and its copies: a
-// Secret of Kubernetes, a file of SOPS, or one JSON document in Vault or a cloud's store.
+// Secret of Kubernetes, a file of SOPS, or one JSON document in Vault or SSM.
 //
 // Nouns:
 //
@@ -14,8 +14,10 @@
 // Invariants:
 //
 //   - Values and book are written together, in one request or one rename.
-//   - If somebody else wrote since the read, the write fails with [ErrMoved]. Three clouds cannot compare and
+//   - If somebody else wrote since the read, the write fails with [ErrMoved]. SSM cannot compare and
 //     write in one step: there, a window of one request remains; see package store.
+//   - A store and its copies know each other by a random ID in their books. A place with the book of another
+//     environment, or of another store, is not written.
 //   - Values that nobody declared, and labels and annotations of other programs, stay as they are.
 //   - Errors never contain a value or a credential.
 package keep

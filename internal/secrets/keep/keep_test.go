@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"filippo.io/age"
 
 	"github.com/yuba-dev/yuba/internal/contracts/bridge/store"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt"
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt/sopsfile"
+	"github.com/yuba-dev/yuba/internal/secrets/decide"
 	"github.com/yuba-dev/yuba/internal/secrets/keep"
 	"github.com/yuba-dev/yuba/internal/testkit/secretstest"
 	"github.com/yuba-dev/yuba/internal/testkit/sopstest"
@@ -73,6 +75,40 @@ func TestAFileOfSopsShowsAgesAndNoValues(t *testing.T) {
 	p.Cipher = &cipher{sopstest.Identity(t)}
 	if _, _, err := p.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "it is encrypted for the age recipients") {
 		t.Errorf("without the key: %v", err)
+	}
+}
+
+func TestNothingSecretIsReadableInAFileOfSops(t *testing.T) {
+	for _, name := range []string{"api_unencrypted", "yuba_unencrypted"} {
+		p, d := newSOPS(t), secretstest.Document()
+		d.Values[name] = "hunter2"
+		if err := p.Write(t.Context(), d, ""); err == nil || !strings.Contains(err.Error(), "sops would not encrypt the value of "+name) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(p.Path); !os.IsNotExist(err) {
+			t.Errorf("%s: there is a file, %v", name, err)
+		}
+	}
+	p, d := newSOPS(t), decide.Fail(secretstest.Document(), "password hunter2 is wrong", time.Now())
+	if err := p.Write(t.Context(), d, ""); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(p.Path)
+	if err != nil || strings.Contains(string(content), "hunter2") {
+		t.Errorf("the file is\n%s, %v", content, err)
+	}
+	if got, _, err := p.Read(t.Context()); err != nil || got.Book.Rotation.Failed.String() != "a/x failed" || d.Book.Rotation.Failed.Message == "" {
+		t.Errorf("got %+v, %v", got.Book.Rotation, err)
+	}
+}
+
+// A copy of a failed rotation, too, is written only once, as its book never has the message.
+func TestCopiesDoNotHaveMessages(t *testing.T) {
+	p, d := newSOPS(t), decide.Fail(secretstest.Document(), "password hunter2 is wrong", time.Now())
+	for i, want := range []bool{true, false} {
+		if changed, err := keep.Mirror(t.Context(), d, p); err != nil || changed != want {
+			t.Errorf("copy %d: changed %v, %v", i, changed, err)
+		}
 	}
 }
 

@@ -28,6 +28,28 @@ type Place interface {
 	Write(ctx context.Context, d decide.Document, over string) error
 }
 
+// Limited is a place whose documents have a limit.
+type Limited interface {
+	// Fits is an error if there is no room for a rotation of a document, in which each secret has two values.
+	Fits(d decide.Document) error
+}
+
+// Fits implements [Limited].
+func (j *JSON) Fits(d decide.Document) error {
+	ssm, ok := j.Store.(*store.SSM)
+	if !ok {
+		return nil
+	}
+	content, err := content(d)
+	if err != nil {
+		return err
+	}
+	if room := ssm.Room() / 2; len(content) > room {
+		return fmt.Errorf("write %s: the secrets have %d bytes, and a parameter has room for %d, as each has two values during a rotation. Divide them among environments, or use another store", j.Name(), len(content), room)
+	}
+	return nil
+}
+
 // bookKey is the key of the book among values, where a store has nothing beside them.
 const bookKey = "_yuba"
 
@@ -83,16 +105,21 @@ func render(d decide.Document) (values map[string]string, book string, err error
 
 // Write implements [Place].
 func (j *JSON) Write(ctx context.Context, d decide.Document, over string) error {
-	values, book, err := render(d)
-	if err != nil {
-		return err
-	}
-	values[bookKey] = book
-	content, err := json.Marshal(values)
+	content, err := content(d)
 	if err != nil {
 		return err
 	}
 	return j.Store.Write(ctx, content, over)
+}
+
+// content is a document as JSON.
+func content(d decide.Document) ([]byte, error) {
+	values, book, err := render(d)
+	if err != nil {
+		return nil, err
+	}
+	values[bookKey] = book
+	return json.Marshal(values)
 }
 
 // ForeignError means that a copy has values of somebody else under the names of secrets.
@@ -105,7 +132,17 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("copy to %s: it has %s, which Yuba did not write. Remove them there, or name another place", e.Place, strings.Join(e.Parts, ", "))
 }
 
-// Mirror writes the values of a document to a copy, and reports whether it had to.
+// StrangeError means that a place has the document of somebody else: of another environment, or a copy
+// where a store is expected. Nothing in it was changed.
+type StrangeError struct{ Place, Why string }
+
+func (e *StrangeError) Error() string {
+	return fmt.Sprintf("use %s: %s. Name another place. If nobody needs it there any more, remove Yuba's book from it (annotation %s, or key %s or %s); its values are kept",
+		e.Place, e.Why, AnnotationBook, bookKey, plainBook)
+}
+
+// Mirror writes the values of a document to a copy, and reports whether it had to. A place that is not a copy
+// of this document is a *[StrangeError].
 func Mirror(ctx context.Context, from decide.Document, to Place) (changed bool, err error) {
 	for range 3 {
 		if changed, err = mirror(ctx, from, to); !errors.Is(err, ErrMoved) {
@@ -119,6 +156,9 @@ func mirror(ctx context.Context, from decide.Document, to Place) (bool, error) {
 	now, tag, err := to.Read(ctx)
 	if err != nil {
 		return false, err
+	}
+	if why := now.Book.StrangeCopy(from.Book.ID); why != "" {
+		return false, &StrangeError{to.Name(), why}
 	}
 	want, foreign := copied(from, now)
 	if len(foreign) > 0 {
@@ -135,6 +175,9 @@ func Differs(ctx context.Context, from decide.Document, to Place) (bool, error) 
 	now, _, err := to.Read(ctx)
 	if err != nil {
 		return false, err
+	}
+	if why := now.Book.StrangeCopy(from.Book.ID); why != "" {
+		return false, &StrangeError{to.Name(), why}
 	}
 	want, foreign := copied(from, now)
 	return len(foreign) > 0 || !maps.Equal(want.Values, now.Values), nil
@@ -176,7 +219,8 @@ func copied(from, now decide.Document) (want decide.Document, foreign []string) 
 			}
 		}
 	}
-	want.Book.Secrets, want.Book.Rotation = secrets, from.Book.Rotation
+	want.Book.Secrets, want.Book.Rotation = secrets, from.Book.Rotation.Silent()
+	want.Book.CopyOf, want.Book.Environment = from.Book.ID, from.Book.Environment
 	return want, foreign
 }
 

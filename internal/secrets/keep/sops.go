@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 	"sigs.k8s.io/yaml"
@@ -29,7 +30,7 @@ type Cipher interface {
 }
 
 // SOPS is a file of sops with one value a key. The book is not encrypted: the age of secrets can be read
-// without a key.
+// without a key. Nothing else is readable: values under names that sops would not encrypt are refused.
 type SOPS struct {
 	// Path is the file, and Label how messages name it.
 	Path, Label string
@@ -38,7 +39,7 @@ type SOPS struct {
 }
 
 // plainBook is the key of the book; sops leaves keys with this suffix readable.
-const plainBook = "yuba_unencrypted"
+const plainBook = "yuba" + decide.Plain
 
 // maxFile limits files of sops.
 const maxFile = 8 << 20
@@ -91,9 +92,15 @@ func (s *SOPS) Read(ctx context.Context) (decide.Document, string, error) {
 
 // Write implements [Place].
 func (s *SOPS) Write(ctx context.Context, d decide.Document, over string) error {
+	d.Book.Rotation = d.Book.Rotation.Silent()
 	values, book, err := render(d)
 	if err != nil {
 		return err
+	}
+	for key := range values {
+		if strings.HasSuffix(key, decide.Plain) {
+			return fmt.Errorf("write %s: sops would not encrypt the value of %s, because its name ends with %s. Rename it", s.Name(), key, decide.Plain)
+		}
 	}
 	values[plainBook] = book
 	plain, err := json.Marshal(values) // JSON is YAML, and quotes each text

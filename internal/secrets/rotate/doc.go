@@ -12,7 +12,8 @@
 // Invariants:
 //
 //   - Every change is one write of the store, made on what was read; if somebody else wrote in between, it is
-//     read and decided again. Copies are written after the store and before a dependent runs.
+//     read and decided again. Copies are written after the store, before a dependent runs,
+//     and before a rotation ends; only what is in the store is copied.
 //   - A call first continues a rotation that was interrupted, from its last write.
 //   - A dependent that fails turns the rotation back. An error that says nothing about the dependent, such as
 //     an unreachable server, ends the call and leaves the rotation as it is.

@@ -5,6 +5,7 @@ package rotate
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,6 +37,9 @@ type Keeper struct {
 type Stacks interface {
 	// Check says why a stack could not run now; nil if it could. It changes nothing.
 	Check(ctx context.Context, name string) error
+	// Gone returns nil if the stack was deleted, or neither reads the secrets nor is named as a dependent any
+	// more, and says otherwise why a call that does not know it cannot continue its rotation.
+	Gone(ctx context.Context, name string) error
 	// Run runs a stack with the present values, and returns when it has applied them. A stack that failed is
 	// a *FailedError, one that waits for a person a *WaitingError.
 	Run(ctx context.Context, name string) error
@@ -81,10 +85,22 @@ func (k *Keeper) facts(d decide.Document) decide.Facts {
 // attempts limits how often a change is decided again because somebody else wrote.
 const attempts = 5
 
+// read reads the store. One that belongs to another environment is a *[keep.StrangeError].
+func (k *Keeper) read(ctx context.Context) (decide.Document, string, error) {
+	d, tag, err := k.Store.Read(ctx)
+	if err != nil {
+		return d, tag, err
+	}
+	if why := d.Book.Strange(k.Environment); why != "" {
+		return decide.Document{}, "", &keep.StrangeError{Place: k.Store.Name(), Why: why}
+	}
+	return d, tag, nil
+}
+
 // change reads the store, and writes what next makes of it; nothing if next returns nil.
 func (k *Keeper) change(ctx context.Context, next func(decide.Document) (*decide.Document, error)) (decide.Document, error) {
 	for i := 0; ; i++ {
-		now, tag, err := k.Store.Read(ctx)
+		now, tag, err := k.read(ctx)
 		if err != nil {
 			return now, err
 		}
@@ -92,9 +108,10 @@ func (k *Keeper) change(ctx context.Context, next func(decide.Document) (*decide
 		if err != nil || want == nil {
 			return now, err
 		}
-		err = k.Store.Write(ctx, *want, tag)
+		owned := want.Owned(k.Environment, rand.Text())
+		err = k.Store.Write(ctx, owned, tag)
 		if err == nil {
-			return *want, nil
+			return owned, nil
 		}
 		if !errors.Is(err, keep.ErrMoved) || i == attempts {
 			return now, err
@@ -108,7 +125,11 @@ func (k *Keeper) Init(ctx context.Context, prune bool) (*Report, error) {
 	var done []decide.Decision
 	d, err := k.change(ctx, func(d decide.Document) (*decide.Document, error) {
 		done = decide.Secrets(k.facts(d))
-		return k.made(d, done, prune)
+		want, err := k.made(d, done, prune)
+		if err != nil || want == nil {
+			return want, err
+		}
+		return want, k.fits(*want)
 	})
 	if err != nil {
 		return nil, err
@@ -120,10 +141,22 @@ func (k *Keeper) Init(ctx context.Context, prune bool) (*Report, error) {
 	return r, r.action(k.Environment)
 }
 
+// fits checks that a later rotation has room in each place.
+func (k *Keeper) fits(d decide.Document) error {
+	for _, place := range append([]keep.Place{k.Store}, k.Copies...) {
+		if limited, ok := place.(keep.Limited); ok {
+			if err := limited.Fits(d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // made is the document after Init; nil if it stays as it is.
 func (k *Keeper) made(d decide.Document, decisions []decide.Decision, prune bool) (*decide.Document, error) {
 	now := k.Now().UTC().Truncate(time.Second)
-	out, changed := d, false
+	out, changed := d, d.Book.ID == "" // also a store without secrets has an identity
 	var names []string
 	for i, x := range decisions {
 		switch {
@@ -156,7 +189,7 @@ func ptr[T any](v T) *T { return &v }
 
 // Sync writes the copies.
 func (k *Keeper) Sync(ctx context.Context) (*Report, error) {
-	d, _, err := k.Store.Read(ctx)
+	d, _, err := k.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +199,9 @@ func (k *Keeper) Sync(ctx context.Context) (*Report, error) {
 
 // mirror writes the copies, all of them even if one fails.
 func (k *Keeper) mirror(ctx context.Context, d decide.Document, r *Report) error {
+	if d.Book.ID == "" && len(k.Copies) > 0 {
+		return fmt.Errorf("write the copies: %s has no secrets yet. Make them:\n    yuba secrets init %s", k.Store.Name(), k.Environment)
+	}
 	var problems []error
 	for _, place := range k.Copies {
 		c := Copy{Name: place.Name(), State: CopySame}
@@ -186,7 +222,7 @@ func (k *Keeper) mirror(ctx context.Context, d decide.Document, r *Report) error
 
 // Look reads the store and compares the copies. It changes nothing.
 func (k *Keeper) Look(ctx context.Context) (*Report, error) {
-	d, _, err := k.Store.Read(ctx)
+	d, _, err := k.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +243,7 @@ func (k *Keeper) Look(ctx context.Context) (*Report, error) {
 
 // Reveal returns the value of a part.
 func (k *Keeper) Reveal(ctx context.Context, part string) (string, error) {
-	d, _, err := k.Store.Read(ctx)
+	d, _, err := k.read(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -232,7 +268,7 @@ type Ask struct {
 }
 
 // names are the secrets to rotate.
-func (a Ask) names(decisions []decide.Decision, f *declare.File) ([]string, error) {
+func (a Ask) names(decisions []decide.Decision, f *declare.File, environment string) ([]string, error) {
 	for _, name := range a.Names {
 		if f.Secret(name) == nil {
 			var known []string
@@ -245,6 +281,8 @@ func (a Ask) names(decisions []decide.Decision, f *declare.File) ([]string, erro
 	var names []string
 	for _, d := range decisions {
 		switch {
+		case d.Verb == decide.VerbMake && slices.Contains(a.Names, d.Name):
+			return nil, fmt.Errorf("rotate %s: it does not exist yet. Make it:\n    yuba secrets init %s", d.Name, environment)
 		case d.Verb == decide.VerbRetire, d.Verb == decide.VerbMake:
 		case a.All, a.Due && d.Verb == decide.VerbRotate, slices.Contains(a.Names, d.Name):
 			names = append(names, d.Name)

@@ -128,7 +128,7 @@ func (r *Report) Findings() []string {
 	if rot := r.Rotation; rot != nil {
 		text := fmt.Sprintf("the rotation of %s is not finished (%s)", strings.Join(rot.Secrets, ", "), rot.Message)
 		if rot.Failed != nil {
-			text += fmt.Sprintf("; %s failed: %s", rot.Failed.Dependent, rot.Failed.Message)
+			text += "; " + rot.Failed.String()
 		}
 		if rot.Continue == nil || rot.Failed != nil {
 			list = append(list, text+fmt.Sprintf(". Continue it: yuba secrets rotate %s", r.Environment))

@@ -31,7 +31,7 @@ type rotation struct {
 func (k *Keeper) Rotate(ctx context.Context, ask Ask) (*Report, error) {
 	r := &rotation{Keeper: k, ask: ask, asked: len(ask.Names) == 0 && !ask.Due && !ask.All}
 	err := r.steps(ctx)
-	d, _, readErr := k.Store.Read(ctx)
+	d, _, readErr := k.read(ctx)
 	if readErr != nil {
 		return nil, errors.Join(err, readErr)
 	}
@@ -42,12 +42,12 @@ func (k *Keeper) Rotate(ctx context.Context, ask Ask) (*Report, error) {
 // the one before.
 func (r *rotation) steps(ctx context.Context) error {
 	for {
-		d, _, err := r.Store.Read(ctx)
+		d, _, err := r.read(ctx)
 		if err != nil {
 			return err
 		}
-		if _, gone := decide.Only(d, r.Dependents); gone {
-			if err := r.write(ctx, d, func(d decide.Document) decide.Document { d, _ = decide.Only(d, r.Dependents); return d }); err != nil {
+		if again, err := r.forget(ctx, d); again || err != nil {
+			if err != nil {
 				return err
 			}
 			continue
@@ -64,12 +64,33 @@ func (r *rotation) steps(ctx context.Context) error {
 	}
 }
 
+// forget removes dependents that need not run any more from a rotation; again says that the document changed.
+// One that this call does not know, but that still reads the values, is an error: retiring the old values
+// without it would break it.
+func (r *rotation) forget(ctx context.Context, d decide.Document) (again bool, err error) {
+	missing := decide.Missing(d.Book, r.Dependents)
+	if len(missing) == 0 {
+		return false, nil
+	}
+	if r.Stacks == nil {
+		return false, fmt.Errorf("continue the rotation of %s: it began with %s, and the file neither names them now nor a Secret that they read. Restore the file, and finish the rotation first",
+			strings.Join(d.Book.Rotation.Names, ", "), strings.Join(missing, ", "))
+	}
+	for _, name := range missing {
+		if err := r.Stacks.Gone(ctx, name); err != nil {
+			return false, fmt.Errorf("continue the rotation of %s: %w", strings.Join(d.Book.Rotation.Names, ", "), err)
+		}
+	}
+	_, _, err = r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Without(d, missing) })
+	return true, err
+}
+
 // step makes a step; over ends the call.
 func (r *rotation) step(ctx context.Context, d decide.Document, step decide.Step) (over bool, err error) {
 	now := r.Now().UTC().Truncate(time.Second)
 	switch step.Do {
 	case decide.StepNone:
-		return r.begin(ctx, now)
+		return r.begin(ctx, d, now)
 	case decide.StepRun:
 		return false, r.run(ctx, d, step.Dependent)
 	case decide.StepWait:
@@ -83,19 +104,24 @@ func (r *rotation) step(ctx context.Context, d decide.Document, step decide.Step
 			return true, fmt.Errorf("rotate %s: step 2 failed, and both values are valid again: %w\nRemove the cause, and try step 2 again:\n    yuba secrets rotate %s",
 				strings.Join(d.Book.Rotation.Names, ", "), r.failed, r.Environment)
 		}
-		return false, r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Retire(d, r.Dependents, now) })
+		_, _, err := r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Retire(d, r.Dependents, now) })
+		return false, err
 	default:
 		return r.finish(ctx, d)
 	}
 }
 
 // begin makes the new values.
-func (r *rotation) begin(ctx context.Context, now time.Time) (over bool, err error) {
+func (r *rotation) begin(ctx context.Context, d decide.Document, now time.Time) (over bool, err error) {
 	if r.asked {
 		if len(r.done) == 0 && len(r.ask.Names) == 0 {
 			r.News("Nothing to rotate.")
 		}
-		return true, nil
+		if len(r.done) > 0 || d.Book.ID == "" {
+			return true, nil
+		}
+		// The process that finished the last rotation may have been killed before the copies were equal.
+		return true, r.mirror(ctx, d, nil)
 	}
 	r.asked = true
 	for _, name := range r.Dependents {
@@ -109,7 +135,7 @@ func (r *rotation) begin(ctx context.Context, now time.Time) (over bool, err err
 			return nil, nil // somebody else began one meanwhile: it is continued
 		}
 		var err error
-		if names, err = r.ask.names(decide.Secrets(r.facts(d)), r.File); err != nil || len(names) == 0 {
+		if names, err = r.ask.names(decide.Secrets(r.facts(d)), r.File, r.Environment); err != nil || len(names) == 0 {
 			return nil, err
 		}
 		made, err := generate.All(r.File, names, d.Values, now)
@@ -135,13 +161,14 @@ func (r *rotation) run(ctx context.Context, d decide.Document, name string) erro
 	var failed *FailedError
 	switch {
 	case err == nil:
-		return r.write(ctx, d, decide.Ran)
+		_, _, err := r.write(ctx, d, decide.Ran)
+		return err
 	case !errors.As(err, &failed):
 		return err
 	}
 	now := r.Now().UTC().Truncate(time.Second)
-	if err := r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Fail(d, failed.Message, now) }); err != nil {
-		return err
+	if _, wrote, err := r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Fail(d, failed.Message, now) }); err != nil || !wrote {
+		return err // another process recorded how it went
 	}
 	r.failed = fmt.Errorf("%s failed: %w", name, err)
 	switch phase {
@@ -159,17 +186,23 @@ func (r *rotation) run(ctx context.Context, d decide.Document, name string) erro
 // finish forgets the old values.
 func (r *rotation) finish(ctx context.Context, d decide.Document) (over bool, err error) {
 	rot := d.Book.Rotation
-	if err := r.write(ctx, d, decide.Finish); err != nil {
+	// The copies lose the old values before the store forgets the rotation: a process that is killed in between
+	// leaves one that the next call continues.
+	if err := r.mirror(ctx, d, nil); err != nil {
 		return true, err
 	}
-	if err := r.mirror(ctx, decide.Finish(d), nil); err != nil {
+	now, wrote, err := r.write(ctx, d, decide.Finish)
+	if err != nil || !wrote {
+		return false, err
+	}
+	if err := r.mirror(ctx, now, nil); err != nil {
 		return true, err
 	}
 	names := strings.Join(rot.Names, ", ")
 	if rot.Back {
 		because := ""
 		if rot.Failed != nil {
-			because = fmt.Sprintf(": %s failed: %s", rot.Failed.Dependent, rot.Failed.Message)
+			because = ": " + rot.Failed.String()
 		}
 		return true, &FailedError{fmt.Sprintf("rotate %s: rolled back to the old values%s", names, because)}
 	}
@@ -197,15 +230,16 @@ func (r *rotation) covers(names []string) {
 }
 
 // write writes what a step makes of a document, if the document is still the one that the step was decided
-// on. If it is not, the next step is decided anew.
-func (r *rotation) write(ctx context.Context, was decide.Document, next func(decide.Document) decide.Document) error {
-	_, err := r.change(ctx, func(now decide.Document) (*decide.Document, error) {
-		if !sameRotation(was.Book.Rotation, now.Book.Rotation) {
+// on. If it is not, wrote is false, and the next step is decided anew. It returns the document of the store.
+func (r *rotation) write(ctx context.Context, was decide.Document, next func(decide.Document) decide.Document) (is decide.Document, wrote bool, err error) {
+	is, err = r.change(ctx, func(now decide.Document) (*decide.Document, error) {
+		wrote = sameRotation(was.Book.Rotation, now.Book.Rotation)
+		if !wrote {
 			return nil, nil
 		}
 		return ptr(next(now)), nil
 	})
-	return err
+	return is, wrote && err == nil, err
 }
 
 // sameRotation reports whether two processes are at the same step.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,6 +57,15 @@ type stacks struct {
 	ran   []string
 	fails map[string]int
 	off   string
+	// there are stacks that still read the values, whoever continues.
+	there map[string]bool
+}
+
+func (s *stacks) Gone(_ context.Context, name string) error {
+	if s.there[name] {
+		return fmt.Errorf("%s still reads the values", name)
+	}
+	return nil
 }
 
 func (s *stacks) Check(_ context.Context, name string) error {
@@ -155,6 +165,49 @@ func TestInitIsIdempotent(t *testing.T) {
 	}
 }
 
+// staging's file names prod's store, or the store of no namespace that prod uses, too.
+func TestAnotherEnvironmentIsNotTouched(t *testing.T) {
+	w := newWorld(t)
+	prod := w.keeper(environment)
+	prod.Environment = "prod"
+	if _, err := prod.Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	was, copied := w.values(w.store), w.values(w.copy)
+	s := ssmtest.New(t)
+	own := &keep.JSON{Store: &store.SSM{Parameter: "/own", Region: ssmtest.Region, Endpoint: s.URL, Keys: store.Keys{ID: ssmtest.AccessKey, Secret: ssmtest.SecretKey}}}
+	for sentence, test := range map[string]struct {
+		store, copy keep.Place
+		want        string
+	}{
+		"the same store":              {w.store, w.copy, "it has the secrets of environment prod"},
+		"a copy as the store":         {w.copy, own, "it is a copy of the secrets of environment prod"},
+		"a copy in prod's store":      {own, w.store, "it is no copy, but keeps the secrets of environment prod"},
+		"a copy in place of a copy's": {own, w.copy, "it is a copy of another store, of environment prod"},
+	} {
+		k := w.keeper("overlap: 0s\n" + environment)
+		k.Store, k.Copies = test.store, []keep.Place{test.copy}
+		_, initErr := k.Init(t.Context(), true)
+		_, rotateErr := k.Rotate(t.Context(), rotate.Ask{Names: []string{"db"}})
+		for _, err := range []error{initErr, rotateErr} {
+			var strange *keep.StrangeError
+			if !errors.As(err, &strange) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %v", sentence, err)
+			}
+		}
+		if !maps.Equal(w.values(w.store), was) || !maps.Equal(w.values(w.copy), copied) {
+			t.Fatalf("%s: values of prod changed", sentence)
+		}
+	}
+}
+
+func TestNothingIsCopiedBeforeItIsMade(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.keeper(environment).Sync(t.Context()); err == nil || !strings.Contains(err.Error(), "yuba secrets init staging") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Killed before or after each of its writes, a rotation continues with the next call, and ends with one value
 // that all stacks use.
 func TestAKillAtEachWrite(t *testing.T) {
@@ -207,6 +260,140 @@ func TestAKillAtEachWrite(t *testing.T) {
 			}
 		}
 	next:
+	}
+}
+
+// Without dependents, too, copies never keep an old value that the store has forgotten.
+func TestAKillAtEachWriteOfACopy(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for dies := 1; ; dies++ {
+			w := newWorld(t)
+			const text = "overlap: 0s\n" + environment
+			if _, err := w.keeper(text).Init(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			store, copies := &mortal{Place: w.store}, &mortal{Place: w.copy, dies: dies, after: after}
+			k := w.keeper(text)
+			k.Store, k.Copies = store, []keep.Place{copies}
+			_, err := k.Rotate(t.Context(), rotate.Ask{Names: []string{"db"}})
+			if copies.writes < dies {
+				if dies < 3 || err != nil {
+					t.Fatalf("a rotation writes its copy %d times: %v", copies.writes, err)
+				}
+				break
+			}
+			if !errors.Is(err, errKilled) {
+				t.Fatalf("write %d: %v", dies, err)
+			}
+			if _, err := w.keeper(text).Rotate(t.Context(), rotate.Ask{}); err != nil {
+				t.Fatalf("write %d, after %v: the next call: %v", dies, after, err)
+			}
+			if now := w.values(w.store); len(now) != 2 || !maps.Equal(w.values(w.copy), now) {
+				t.Fatalf("write %d, after %v: the store has %d values and the copy %d", dies, after, len(now), len(w.values(w.copy)))
+			}
+		}
+	}
+}
+
+// overtaken is a place in which another process rotates before a write.
+type overtaken struct {
+	keep.Place
+	at    int
+	other func()
+}
+
+func (o *overtaken) Write(ctx context.Context, d decide.Document, over string) error {
+	if o.at--; o.at == 0 {
+		o.other()
+	}
+	return o.Place.Write(ctx, d, over)
+}
+
+// A process that another one overtakes copies what is in the store, not what it wanted to write.
+func TestAnOvertakenCallCopiesTheStore(t *testing.T) {
+	const text = "overlap: 0s\n" + environment
+	for at := 1; ; at++ {
+		w := newWorld(t)
+		if _, err := w.keeper(text).Init(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		slow := &overtaken{Place: w.store, at: at}
+		slow.other = func() {
+			for range 2 { // it finishes the rotation, and makes another one
+				if _, err := w.keeper(text).Rotate(t.Context(), rotate.Ask{Names: []string{"db"}}); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		k := w.keeper(text)
+		k.Store = slow
+		if _, err := k.Rotate(t.Context(), rotate.Ask{Names: []string{"db"}}); err != nil {
+			t.Fatal(err)
+		}
+		if now := w.values(w.store); len(now) != 2 || !maps.Equal(w.values(w.copy), now) {
+			t.Fatalf("overtaken at write %d: the copy is not the store", at)
+		}
+		if slow.at > 0 {
+			if at < 3 {
+				t.Fatal("a rotation has less than three writes")
+			}
+			return
+		}
+	}
+}
+
+// Whoever continues from another namespace finds other stacks: the old value stays until those of the rotation
+// have run.
+func TestStacksOfARotationAreNotForgotten(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.keeper(environment).Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	old := w.values(w.store)["db"]
+	first := w.keeper(environment, "prod/app", "prod/web")
+	first.Store = &mortal{Place: w.store, dies: 2}
+	if _, err := first.Rotate(t.Context(), rotate.Ask{Names: []string{"db"}}); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	w.stacks.ran, w.stacks.there = nil, map[string]bool{"prod/app": true}
+	for _, known := range [][]string{nil, {"other/app"}} {
+		_, err := w.keeper("overlap: 0s\n"+environment, known...).Rotate(t.Context(), rotate.Ask{Now: true})
+		if err == nil || !strings.Contains(err.Error(), "continue the rotation of db: prod/app still reads the values") || len(w.stacks.ran) > 0 || w.values(w.store)["db_previous"] != old {
+			t.Fatalf("got %v, and %v ran", err, w.stacks.ran)
+		}
+	}
+	blind := w.keeper("overlap: 0s\n" + environment)
+	blind.Stacks = nil
+	if _, err := blind.Rotate(t.Context(), rotate.Ask{}); err == nil || !strings.Contains(err.Error(), "it began with prod/app, prod/web") {
+		t.Errorf("got %v", err)
+	}
+	// prod/web was deleted meanwhile.
+	if _, err := w.keeper(environment, "prod/app").Rotate(t.Context(), rotate.Ask{}); err != nil || len(w.values(w.store)) != 2 || strings.Join(w.stacks.ran, " ") != "prod/app prod/app" {
+		t.Errorf("%v ran, %v", w.stacks.ran, err)
+	}
+}
+
+// What could be made but not be rotated in a store is not made.
+func TestInitKeepsRoomForARotation(t *testing.T) {
+	w := newWorld(t)
+	text := "store: {ssm: {name: /shop, region: eu-central-1}}\nsecrets:\n"
+	for i := range 9 {
+		text += fmt.Sprintf("  p%d: {password: {length: 500}}\n", i)
+	}
+	if _, err := w.keeper(text).Init(t.Context(), false); err == nil || !strings.Contains(err.Error(), "has room for 4096") || len(w.values(w.store)) != 0 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestASecretThatWasNotMadeIsNotRotated(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.keeper(environment).Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	was := w.values(w.store)
+	_, err := w.keeper(environment+"  new: {token: {}}\n").Rotate(t.Context(), rotate.Ask{Names: []string{"db", "new"}})
+	if err == nil || !strings.Contains(err.Error(), "yuba secrets init staging") || !maps.Equal(w.values(w.store), was) {
+		t.Errorf("got %v", err)
 	}
 }
 

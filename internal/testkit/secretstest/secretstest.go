@@ -18,7 +18,7 @@ import (
 func Document() decide.Document {
 	made := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	d := decide.Document{}.Add([]decide.Made{{Name: "db", Entry: decide.Entry{Generator: "password length=32", Made: made, Parts: []string{"db"}}, Values: map[string]decide.Value{"db": "old \"quoted\"\nline: {{ü}}"}}})
-	return decide.Introduce(d, "id", []decide.Made{{Name: "db", Entry: decide.Entry{Generator: "password length=32", Made: made, Parts: []string{"db"}}, Values: map[string]decide.Value{"db": "new"}}},
+	return decide.Introduce(d.Owned("staging", "of-staging"), "id", []decide.Made{{Name: "db", Entry: decide.Entry{Generator: "password length=32", Made: made, Parts: []string{"db"}}, Values: map[string]decide.Value{"db": "new"}}},
 		[]string{"a/x", "a/y"}, made)
 }
 
@@ -62,11 +62,39 @@ func Conform(t *testing.T, p keep.Place) {
 	mirror(t, p, second)
 }
 
+// refused checks that a document is not copied to a place, and that nothing there changes.
+func refused(t *testing.T, p keep.Place, d decide.Document) {
+	t.Helper()
+	was, _, err := p.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var strange *keep.StrangeError
+	if _, err := keep.Mirror(t.Context(), d, p); !errors.As(err, &strange) {
+		t.Fatalf("copied to the document of somebody else: %v", err)
+	}
+	if _, err := keep.Differs(t.Context(), d, p); !errors.As(err, &strange) {
+		t.Fatalf("compared with the document of somebody else: %v", err)
+	}
+	if is, _, err := p.Read(t.Context()); err != nil || !reflect.DeepEqual(is, was) {
+		t.Fatalf("%s: the document of somebody else changed, %v", p.Name(), err)
+	}
+}
+
 // mirror checks copies, with the same place as the copy of other documents.
 func mirror(t *testing.T, p keep.Place, now decide.Document) {
 	t.Helper()
 	ctx := t.Context()
 	finished := decide.Finish(decide.Retire(decide.Ran(now), nil, time.Now()))
+	refused(t, p, finished) // it is the store
+	now.Book.ID, now.Book.CopyOf = "", now.Book.ID
+	_, tag, err := p.Read(ctx)
+	if err == nil {
+		err = p.Write(ctx, now, tag)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, want := range []bool{true, false} {
 		if changed, err := keep.Mirror(ctx, finished, p); err != nil || changed != want {
 			t.Fatalf("copy %d: changed %v, %v", i, changed, err)
@@ -83,6 +111,9 @@ func mirror(t *testing.T, p keep.Place, now decide.Document) {
 	if differs, err := keep.Differs(ctx, finished, p); differs || err != nil {
 		t.Fatalf("a value of somebody else is a difference: %v, %v", differs, err)
 	}
+	other := finished.Owned("prod", "")
+	other.Book.ID = "another"
+	refused(t, p, other)
 	more := finished.Add([]decide.Made{{Name: "api", Entry: decide.Entry{Parts: []string{"api"}}, Values: map[string]decide.Value{"api": "ours"}}})
 	var foreign *keep.ForeignError
 	if _, err := keep.Mirror(ctx, more, p); !errors.As(err, &foreign) {

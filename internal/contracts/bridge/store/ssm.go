@@ -40,6 +40,9 @@ type SSM struct {
 // The limits of values: above the first one, a parameter is an advanced one.
 const ssmLimit = 8 << 10
 
+// Room is how many bytes a parameter has.
+func (*SSM) Room() int { return ssmLimit }
+
 // Name implements [Store].
 func (s *SSM) Name() string { return "ssm " + s.Parameter + " in " + s.Region }
 
