@@ -121,6 +121,26 @@ func TestProgramsAreConfined(t *testing.T) {
 	}
 }
 
+// A root module beside .git cannot change what git runs, and the whole repository can be formatted.
+func TestTheRootOfARepositoryKeepsItsGit(t *testing.T) {
+	p := newPerson(t, "")
+	p.write(".git/config", "mine")
+	p.write("main.tf", "variable \"a\" {\ntype=string\n}\n")
+	p.write("environments/a/main.tf", "")
+	p.ends(0, []string{"main.tf"}, "env", "fmt")
+	if text, err := os.ReadFile(filepath.Join(p.dir, "main.tf")); err != nil || !strings.Contains(string(text), "type = string") {
+		t.Errorf("%s %v", text, err)
+	}
+	p.write("yuba.yaml", "environments: {root: {path: .}}\n")
+	p.write("main.tf", "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"echo spoilt > .git/config\"\n  }\n}\n")
+	p.ends(4, []string{"ermission denied", "move the root module to a directory"}, "env", "apply", "root", "--yes")
+	if text, err := os.ReadFile(filepath.Join(p.dir, ".git", "config")); err != nil || string(text) != "mine" {
+		t.Errorf("%s %v", text, err)
+	}
+	p.write("yuba.yaml", "environments: {a: {writable: [.git/hooks]}}\n")
+	p.ends(1, []string{"is in .git"}, "env", "plan", "a")
+}
+
 // Links in a repository make Yuba neither write nor read elsewhere.
 func TestLinksOfARepositoryLeadNowhere(t *testing.T) {
 	p := newPerson(t, "")

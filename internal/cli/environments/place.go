@@ -355,6 +355,9 @@ func (p *place) run(ctx context.Context, c attended.Call) (int, error) {
 		p.News("\nAsked tofu to stop. It finishes what it is doing, and writes the state.")
 	}
 	code, err := p.desk.Run(ctx, c)
+	if err == nil && code == codeError && p.desk.BesideGit() {
+		p.News("tofu works in the root of a git repository, where it is confined to the files and directories that exist, so that it cannot change .git. If it was denied to make a file, move the root module to a directory such as environments/NAME.")
+	}
 	if err == nil && ctx.Err() != nil {
 		return code, ui.Exitf(ui.ExitInterrupted, "interrupted: tofu %s of %s ended with code %d", c.Args[0], p.label(), code)
 	}

@@ -56,7 +56,10 @@ func (d *Desk) Run(ctx context.Context, c Call) (code int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	words := d.line(c)
+	words, err := d.line(c)
+	if err != nil {
+		return 0, err
+	}
 	cmd := exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // the person's own tofu; a canceled one is asked to stop, not killed
 	cmd.Dir, cmd.Env = d.Dir, slices.Clone(d.env)
 	if c.Data != "" {
@@ -105,9 +108,13 @@ func (d *Desk) Run(ctx context.Context, c Call) (code int, err error) {
 }
 
 // line is the command line of a call, in the sandbox.
-func (d *Desk) line(c Call) []string {
+func (d *Desk) line(c Call) ([]string, error) {
 	if d.Sandbox == "" {
-		return append([]string{d.Tool}, c.Args...)
+		return append([]string{d.Tool}, c.Args...), nil
+	}
+	writable, err := d.writable()
+	if err != nil {
+		return nil, err
 	}
 	tool := d.Tool
 	if real, err := filepath.EvalSymlinks(tool); err == nil {
@@ -121,8 +128,8 @@ func (d *Desk) line(c Call) []string {
 			}
 		}
 	}
-	add("-rw", d.Dir, d.private, c.Data)
-	add("-rw", d.Writable...)
+	add("-rw", d.private, c.Data)
+	add("-rw", writable...)
 	add("-rw", fetch.SystemWritable...)
 	if c.Installs {
 		add("-rw", d.Cache)
@@ -132,7 +139,7 @@ func (d *Desk) line(c Call) []string {
 	add("-rx", d.system...)
 	add("-ro", d.Readable...)
 	add("-ro", fetch.SystemReadable...)
-	return append(append(words, "--", tool), c.Args...)
+	return append(append(words, "--", tool), c.Args...), nil
 }
 
 // lastWords passes output on, and keeps the end of it.

@@ -22,7 +22,8 @@ import (
 type Options struct {
 	// Tool is tofu, Sandbox is yuba-sandbox; empty for no confinement.
 	Tool, Sandbox string
-	// Library may be read, Dir in it is tofu's working directory and may be written, as Writable.
+	// Library may be read, Dir in it is tofu's working directory and may be written, as Writable. No .git
+	// may be: of a directory that has one, only the other files and directories.
 	Library, Dir string
 	Writable     []string
 	// Home is the person's home directory. HomeFiles are files and directories of it that tofu may read,

@@ -69,6 +69,50 @@ func TestWhatAProgramMayWrite(t *testing.T) {
 	}
 }
 
+// git runs hooks and settings of its directory outside of the sandbox.
+func TestNoProgramWritesGit(t *testing.T) {
+	settings := func(o *Options) string { return filepath.Join(o.Library, ".git", "config") }
+	prepare := func(t *testing.T, o *Options) {
+		must(t, os.Mkdir(filepath.Join(o.Library, ".git"), 0o755))
+		must(t, os.WriteFile(settings(o), []byte("mine"), 0o600))
+		must(t, os.MkdirAll(filepath.Join(o.Library, "part", ".git"), 0o755))
+		must(t, os.WriteFile(filepath.Join(o.Library, "main.tf"), nil, 0o600))
+		must(t, os.Symlink(".git", filepath.Join(o.Library, "link")))
+	}
+	t.Run("in the root", func(t *testing.T) {
+		d := desk(t, func(o *Options) { prepare(t, o); o.Dir = o.Library })
+		for path, writes := range map[string]bool{".git/config": false, ".git/x": false, "link/config": false, "part/.git/x": false, "x": false, "main.tf": true, "environments/one/x": true} {
+			if out, code := does(t, d, Call{}, "echo > "+path); (code == 0) != writes {
+				t.Errorf("%s: %d %s", path, code, out)
+			}
+		}
+		if out, code := does(t, d, Call{}, "mv .git moved"); code == 0 {
+			t.Errorf("it was moved: %s", out)
+		}
+	})
+	for sentence, writable := range map[string]string{"a link to it": "link", "its own": ".git", "the root": "."} {
+		t.Run(sentence, func(t *testing.T) {
+			d := desk(t, func(o *Options) { prepare(t, o); o.Writable = []string{filepath.Join(o.Library, writable)} })
+			if code, err := d.Run(t.Context(), Call{Args: []string{"-c", "true"}}); err == nil || !strings.Contains(err.Error(), "let tofu write "+d.Writable[0]) {
+				t.Errorf("%d %v", code, err)
+			}
+		})
+	}
+	t.Run("a directory that became a link", func(t *testing.T) {
+		d := desk(t, func(o *Options) {
+			prepare(t, o)
+			o.Writable = []string{filepath.Join(o.Dir, "deep")}
+			must(t, os.Mkdir(o.Writable[0], 0o755))
+		})
+		if out, code := does(t, d, Call{}, "rmdir deep && ln -s ../../.git deep"); code != 0 {
+			t.Fatal(out)
+		}
+		if code, err := d.Run(t.Context(), Call{Args: []string{"-c", "true"}}); err == nil {
+			t.Errorf("the next call may write where the link leads: %d", code)
+		}
+	})
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
