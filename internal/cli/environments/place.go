@@ -35,7 +35,9 @@ type place struct {
 	opened *os.Root // links of the repository do not lead out of it
 	module *module.Module
 	desk   *attended.Desk
-	ends   []func() error
+	// unlisted are providers that get no credentials.
+	unlisted []string
+	ends     []func() error
 	// extra are values besides those of files that tofu reads itself.
 	given inputs
 }
@@ -148,7 +150,10 @@ func (p *place) openDesk() error {
 	if p.module.Backend != nil {
 		backend = p.module.Backend.Type
 	}
-	access := targets.AccessOf(slices.Collect(maps.Keys(needs.Providers)), backend)
+	providers := slices.Collect(maps.Keys(needs.Providers))
+	access := targets.AccessOf(providers, backend)
+	p.unlisted = targets.Unlisted(providers)
+	o.Tokens = backend == "cloud" || backend == "remote"
 	passes := slices.Concat(access.Variables, p.pass)
 	o.Passes = func(name string) bool { return attended.Matches(passes, name) }
 	o.HomeFiles = access.Files

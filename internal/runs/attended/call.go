@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -25,7 +24,8 @@ type Call struct {
 	// Stdin is only read by a console.
 	Stdin       io.Reader
 	Out, Errors io.Writer
-	// Installs is true for init, which may write the directory of downloaded providers.
+	// Installs is true for init, which may write the directory of downloaded providers and gets the tokens
+	// of registries: no provider runs then.
 	Installs bool
 	// Interactive keeps it in the terminal's session, so that it can read keys.
 	Interactive bool
@@ -61,7 +61,7 @@ func (d *Desk) Run(ctx context.Context, c Call) (code int, err error) {
 		return 0, err
 	}
 	cmd := exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // the person's own tofu; a canceled one is asked to stop, not killed
-	cmd.Dir, cmd.Env = d.Dir, slices.Clone(d.env)
+	cmd.Dir, cmd.Env = d.Dir, d.environ(c)
 	if c.Data != "" {
 		cmd.Env = append(cmd.Env, "TF_DATA_DIR="+c.Data)
 	}
@@ -138,6 +138,10 @@ func (d *Desk) line(c Call) ([]string, error) {
 	add("-rx", fetch.SystemExecutable...)
 	add("-rx", d.system...)
 	add("-ro", d.Readable...)
+	if d.mayKnowTokens(c) {
+		add("-ro", d.guarded)
+		add("-ro", d.ownFiles...)
+	}
 	add("-ro", fetch.SystemReadable...)
 	return append(append(words, "--", tool), c.Args...), nil
 }

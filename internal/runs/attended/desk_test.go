@@ -143,6 +143,45 @@ func TestWhatAProgramKnows(t *testing.T) {
 	}
 }
 
+// Providers run with what tofu has, so only init and the backends that need them get tokens of registries.
+func TestTokensOfRegistriesGoToInitOnly(t *testing.T) {
+	for sentence, config := range map[string]string{
+		"HCL":        "plugin_cache_dir = \"/kept\"\ncredentials \"a.example\" {\n  token = \"of-the-file\"\n}\ncredentials_helper \"of-the-file\" {\n}\n",
+		"attributes": "plugin_cache_dir = \"/kept\"\ncredentials = { \"a.example\" = { token = \"of-the-file\" } }\n",
+		"JSON":       `{"plugin_cache_dir": "/kept", "credentials": {"a.example": {"token": "of-the-file"}}}`,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			d := desk(t, func(o *Options) {
+				must(t, os.MkdirAll(filepath.Join(o.Home, ".terraform.d"), 0o700))
+				must(t, os.WriteFile(filepath.Join(o.Home, ".terraform.d", "credentials.tfrc.json"), []byte("of-a-login"), 0o600))
+				must(t, os.WriteFile(filepath.Join(o.Home, ".tofurc"), []byte(config), 0o600))
+				o.Environ = []string{"TF_TOKEN_a_example=of-the-environment", "TF_TOKEN_b_example=passed"}
+				o.Passes = func(name string) bool { return name == "TF_TOKEN_b_example" }
+			})
+			script := "env; cat $TF_CLI_CONFIG_FILE $HOME/.tofurc $HOME/.terraform.d/credentials.tfrc.json " + d.guarded + "/*"
+			knows := func(c Call, want bool) {
+				t.Helper()
+				out, _ := does(t, d, c, script)
+				for _, token := range []string{"of-the-environment", "of-the-file", "of-a-login"} {
+					if strings.Contains(out, token) != want {
+						t.Errorf("%s: want %t in %s", token, want, out)
+					}
+				}
+				if !strings.Contains(out, "/kept") || !strings.Contains(out, "=passed") {
+					t.Errorf("settings are missing: %s", out)
+				}
+			}
+			knows(Call{Installs: true}, true)
+			knows(Call{}, false)
+			d.Tokens = true
+			knows(Call{}, true)
+		})
+	}
+	if got := withoutTokens([]byte("credentials {")); got != nil {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestACanceledCallIsAskedOnceAndNeverKilled(t *testing.T) {
 	d := desk(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
