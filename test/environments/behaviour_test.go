@@ -224,6 +224,29 @@ func TestABackendThatChangedIsSaid(t *testing.T) {
 	p.ends(0, nil, "env", "plan", "staging", "--detailed-exitcode")
 }
 
+// What init installed and was told stays true, or init runs again with what it was told.
+func TestInitRunsAgainAsItWasAsked(t *testing.T) {
+	p := newPerson(t, "")
+	program := "terraform {\n  backend \"local\" {%s}\n}\nresource \"terraform_data\" \"x\" {}\n"
+	p.write("environments/staging/main.tf", fmt.Sprintf(program, ""))
+	p.must("env", "init", "staging", "--backend-config", "path=told.tfstate")
+	p.must("env", "apply", "staging", "--yes")
+	const install = ".terraform/providers/a.example/b/c/1.0.0"
+	p.write("environments/staging/"+install+"/keep", "")
+	if err := os.Symlink("/nowhere", filepath.Join(p.dir, "environments/staging", install, "linux_amd64")); err != nil {
+		t.Fatal(err)
+	}
+	p.ends(0, []string{"Initialising staging"}, "env", "plan", "staging", "--detailed-exitcode")
+	p.write("environments/staging/main.tf", fmt.Sprintf(program, "\n    workspace_dir = \"all\"\n  "))
+	p.ends(4, []string{"--migrate-state"}, "env", "plan", "staging")
+	p.must("env", "init", "staging", "--reconfigure", "--backend-config", "path=told.tfstate")
+	p.ends(0, nil, "env", "plan", "staging", "--detailed-exitcode")
+	p.write("settings", "path = \"told.tfstate\"\n")
+	p.must("env", "init", "staging", "--backend-config", "settings")
+	p.write("environments/staging/main.tf", fmt.Sprintf(program, ""))
+	p.ends(6, []string{"--backend-config FILE"}, "env", "plan", "staging")
+}
+
 // watched is output that a test reads while it is written.
 type watched struct {
 	mu  sync.Mutex

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -306,7 +307,15 @@ func (p *place) stamp() string {
 // initialised reports whether init has run for the configuration as it is.
 func (p *place) initialised() bool {
 	text, err := os.ReadFile(filepath.Join(p.dir(), stampName))
-	return err == nil && string(text) == p.stamp()
+	if err != nil || string(text) != p.stamp() {
+		return false
+	}
+	// Links into the directory of downloaded providers, which may have been removed since.
+	links, _ := filepath.Glob(filepath.Join(p.dir(), ".terraform", "providers", "*", "*", "*", "*", "*")) //nolint:errcheck // the pattern is valid
+	return !slices.ContainsFunc(links, func(link string) bool {
+		_, err := os.Stat(link)
+		return err != nil
+	})
 }
 
 // ensureInit runs init if it is needed.
@@ -314,8 +323,59 @@ func (p *place) ensureInit(ctx context.Context) error {
 	if p.initialised() {
 		return nil
 	}
+	settings, err := p.backendSettings()
+	if err != nil {
+		return err
+	}
 	p.News("Initialising %s.", p.label())
-	return p.init(ctx, nil, false)
+	return p.init(ctx, settings, false)
+}
+
+// settingsName is the file with the --backend-config of the last init.
+const settingsName = ".terraform/yuba-backend-config"
+
+// backendConfig begins a setting of the backend.
+const backendConfig = "-backend-config="
+
+// rememberBackend keeps the settings of the backend for the next init. Of files only that there were some: the
+// program can write here, and must not name files that it may read.
+func (p *place) rememberBackend(config []string) error {
+	var lines []string
+	for _, setting := range config {
+		if !strings.Contains(setting, "=") {
+			setting = ""
+		}
+		lines = append(lines, backendConfig+setting)
+	}
+	name := filepath.Join(filepath.FromSlash(p.env.Dir), filepath.FromSlash(settingsName))
+	text, err := json.Marshal(lines)
+	if err == nil {
+		err = p.opened.WriteFile(name, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("remember the settings of the backend of %s: %w", p.label(), err)
+	}
+	return nil
+}
+
+// backendSettings are the arguments for the settings that the last init had.
+func (p *place) backendSettings() (settings []string, err error) {
+	text, err := fs.ReadFile(p.fsys, path.Join(p.env.Dir, settingsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &settings)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the settings of the backend of %s: %w", p.label(), err)
+	}
+	for _, s := range settings {
+		if value, ok := strings.CutPrefix(s, backendConfig); !ok || !strings.Contains(value, "=") {
+			return nil, ui.Exitf(ui.ExitRefused, "initialise %s: its configuration changed, and the last init had settings of its backend from a file. Name the file again:\n    yuba env init %s --backend-config FILE", p.label(), p.label())
+		}
+	}
+	return settings, nil
 }
 
 // init runs init, and remembers for which configuration.

@@ -71,7 +71,10 @@ use this one to upgrade, and when the backend changed.`,
 				}
 				more = append(more, "-backend-config="+setting)
 			}
-			return p.init(cmd.Context(), more, true)
+			if err := p.init(cmd.Context(), more, true); err != nil || len(config) == 0 && !reconfigure && !migrate {
+				return err
+			}
+			return p.rememberBackend(config)
 		})
 	}
 	return cmd
