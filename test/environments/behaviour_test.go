@@ -105,7 +105,7 @@ func TestProgramsAreConfined(t *testing.T) {
 	p.write("environments/vandal/main.tf", "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"echo spoilt > ../../shared.txt\"\n  }\n}\n")
 	p.write("environments/nosy/main.tf", "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"env\"\n  }\n}\n")
 	a := p.yuba("env", "plan", "thief")
-	if a.code != 4 || strings.Contains(a.all(), "a private key") {
+	if a.code != 4 || strings.Contains(a.all(), "a private key") || strings.Contains(a.all(), "force-unlock") {
 		t.Errorf("%d\n%s", a.code, a.all())
 	}
 	p.ends(0, []string{"of the repository"}, "env", "plan", "honest")
@@ -119,6 +119,26 @@ func TestProgramsAreConfined(t *testing.T) {
 	if a := p.ends(0, []string{"SOMETHING=named"}, "env", "apply", "nosy", "--yes", "--pass", "SOMETHING"); strings.Contains(a.all(), "of-another-program") {
 		t.Error("it saw credentials of a provider that it does not use")
 	}
+}
+
+// A root module beside .git cannot change what git runs, and the whole repository can be formatted.
+func TestTheRootOfARepositoryKeepsItsGit(t *testing.T) {
+	p := newPerson(t, "")
+	p.write(".git/config", "mine")
+	p.write("main.tf", "variable \"a\" {\ntype=string\n}\n")
+	p.write("environments/a/main.tf", "")
+	p.ends(0, []string{"main.tf"}, "env", "fmt")
+	if text, err := os.ReadFile(filepath.Join(p.dir, "main.tf")); err != nil || !strings.Contains(string(text), "type = string") {
+		t.Errorf("%s %v", text, err)
+	}
+	p.write("yuba.yaml", "environments: {root: {path: .}}\n")
+	p.write("main.tf", "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"echo spoilt > .git/config\"\n  }\n}\n")
+	p.ends(4, []string{"ermission denied", "move the root module to a directory"}, "env", "apply", "root", "--yes")
+	if text, err := os.ReadFile(filepath.Join(p.dir, ".git", "config")); err != nil || string(text) != "mine" {
+		t.Errorf("%s %v", text, err)
+	}
+	p.write("yuba.yaml", "environments: {a: {writable: [.git/hooks]}}\n")
+	p.ends(1, []string{"is in .git"}, "env", "plan", "a")
 }
 
 // Links in a repository make Yuba neither write nor read elsewhere.
@@ -202,6 +222,29 @@ func TestABackendThatChangedIsSaid(t *testing.T) {
 	p.ends(4, []string{"yuba env init staging --migrate-state"}, "env", "plan", "staging")
 	p.must("env", "init", "staging", "--migrate-state")
 	p.ends(0, nil, "env", "plan", "staging", "--detailed-exitcode")
+}
+
+// What init installed and was told stays true, or init runs again with what it was told.
+func TestInitRunsAgainAsItWasAsked(t *testing.T) {
+	p := newPerson(t, "")
+	program := "terraform {\n  backend \"local\" {%s}\n}\nresource \"terraform_data\" \"x\" {}\n"
+	p.write("environments/staging/main.tf", fmt.Sprintf(program, ""))
+	p.must("env", "init", "staging", "--backend-config", "path=told.tfstate")
+	p.must("env", "apply", "staging", "--yes")
+	const install = ".terraform/providers/a.example/b/c/1.0.0"
+	p.write("environments/staging/"+install+"/keep", "")
+	if err := os.Symlink("/nowhere", filepath.Join(p.dir, "environments/staging", install, "linux_amd64")); err != nil {
+		t.Fatal(err)
+	}
+	p.ends(0, []string{"Initialising staging"}, "env", "plan", "staging", "--detailed-exitcode")
+	p.write("environments/staging/main.tf", fmt.Sprintf(program, "\n    workspace_dir = \"all\"\n  "))
+	p.ends(4, []string{"--migrate-state"}, "env", "plan", "staging")
+	p.must("env", "init", "staging", "--reconfigure", "--backend-config", "path=told.tfstate")
+	p.ends(0, nil, "env", "plan", "staging", "--detailed-exitcode")
+	p.write("settings", "path = \"told.tfstate\"\n")
+	p.must("env", "init", "staging", "--backend-config", "settings")
+	p.write("environments/staging/main.tf", fmt.Sprintf(program, ""))
+	p.ends(6, []string{"--backend-config FILE"}, "env", "plan", "staging")
 }
 
 // watched is output that a test reads while it is written.

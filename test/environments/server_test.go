@@ -94,6 +94,45 @@ func TestAnEnvironmentMovesToAServerAndItsStateStays(t *testing.T) {
 	p.ends(2, []string{"terraform_data.x"}, "env", "plan", "staging", "--on-server", "--detailed-exitcode")
 	p.ends(2, []string{"terraform_data.x"}, "env", "plan", "staging", "--detailed-exitcode")
 	p.ends(6, []string{"environments.other.stack"}, "env", "connect", p.renamed("other", "staging"))
+	p.notTaken()
+}
+
+// notTaken connects an environment of another repository with the same names, and one with another source.
+func (p *person) notTaken() {
+	p.t.Helper()
+	digest := func() string {
+		return p.must("kubectl", "get", "externalartifacts", "live", "-o", "jsonpath={.status.artifact.digest}").out
+	}
+	before := digest()
+	other := *p
+	other.dir = filepath.Join(p.t.TempDir(), "live")
+	other.write("environments/staging/main.tf", fmt.Sprintf(onS3, s3test.Region)+"resource \"terraform_data\" \"theirs\" {}\n")
+	other.ends(6, []string{"the stack default/staging is of the repository", "--replace"}, "env", "connect", "staging", "--env-from", "bucket")
+	other.write("yuba.yaml", "environments: {staging: {stack: theirs}}\n")
+	other.ends(6, []string{"the ExternalArtifact live is of the repository", "--replace"}, "env", "connect", "staging", "--env-from", "bucket")
+	p.write("yuba.yaml", "environments: {}\n")
+	p.ends(6, []string{"with the source ExternalArtifact/live in place of GitRepository/live"}, "env", "connect", "staging", "--source", "GitRepository/live")
+	if after := digest(); after != before || before == "" {
+		p.t.Errorf("another repository's files are there: %q, %q", before, after)
+	}
+	p.must("env", "connect", "staging", "--env-from", "bucket")
+	for _, args := range [][]string{{"init", "-q"}, {"remote", "add", "origin", "https://person:secret@git.example.org/acme/Live.git"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = other.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			p.t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	other.must("env", "connect", "staging", "--env-from", "bucket", "--replace")
+	if digest() == before {
+		p.t.Error("--replace replaces nothing")
+	}
+	name := "jsonpath={.metadata.annotations.yuba\\.dev/repository}"
+	for _, object := range []string{"externalartifacts/live", "tf/theirs"} {
+		if got := p.must("kubectl", "get", object, "-o", name).out; got != "git.example.org/acme/live" {
+			p.t.Errorf("%s is of %q", object, got)
+		}
+	}
 }
 
 // renamed makes another environment whose stack has a name that is taken.
@@ -109,4 +148,33 @@ func TestAStateInAFileIsNotTakenSilently(t *testing.T) {
 	p := newPerson(t, "")
 	p.write("environments/staging/main.tf", "resource \"terraform_data\" \"x\" {}\n")
 	p.ends(6, []string{"its state is a file on this machine", "yuba env connect staging --own-state"}, "env", "connect", "staging")
+}
+
+// A stack with its own state gets the file's before it plans, wherever the backend and the workspace have the file.
+func TestAStackWaitsForTheStateOfAFile(t *testing.T) {
+	p := newPerson(t, "")
+	const program = "terraform {\n  backend \"local\" {\n    path = \"kept/one.tfstate\"\n    workspace_dir = \"kept/all\"\n  }\n}\nresource \"terraform_data\" \"x\" {}\n"
+	for _, name := range []string{"staging", "prod"} {
+		p.write("environments/"+name+"/main.tf", program)
+	}
+	p.write("environments/new/main.tf", "resource \"terraform_data\" \"x\" {}\n")
+	p.ends(6, []string{"yuba env init staging"}, "env", "connect", "staging", "--own-state")
+	p.must("env", "apply", "staging", "--yes")
+	p.must("env", "tofu", "prod", "workspace", "new", "eu")
+	p.must("env", "apply", "prod", "--yes")
+	p.up()
+	p.ends(6, []string{"Connect it without --auto"}, "env", "connect", "staging", "--own-state", "--auto")
+	p.ends(6, []string{"Connect it without --auto"}, "env", "connect", "new", "--own-state", "--auto")
+	file := filepath.Join(p.dir, "environments/staging/kept/one.tfstate")
+	p.ends(0, []string{"is suspended until", "yuba state push staging " + file, "yuba resume staging"}, "env", "connect", "staging", "--own-state")
+	p.ends(0, []string{"yuba state push prod " + filepath.Join(p.dir, "environments/prod/kept/all/eu/terraform.tfstate")}, "env", "connect", "prod", "--own-state")
+	p.ends(0, []string{"is suspended until"}, "env", "connect", "staging", "--own-state")
+	p.ends(6, []string{"Connect it without --auto"}, "env", "connect", "staging", "--own-state", "--auto")
+	p.must("state", "push", "staging", file, "--yes")
+	p.must("resume", "staging")
+	p.must("kubectl", "wait", "--for=condition=Ready", "tf/staging", "--timeout=55s")
+	p.ends(0, nil, "env", "plan", "staging", "--on-server", "--detailed-exitcode")
+	p.ends(0, nil, "env", "connect", "staging", "--own-state", "--auto")
+	p.ends(0, []string{"begins without a state"}, "env", "connect", "new", "--own-state")
+	p.ends(0, nil, "kubectl", "wait", "--for=jsonpath={.status.plan.pending}", "tf/new", "--timeout=55s")
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,7 +36,9 @@ type place struct {
 	opened *os.Root // links of the repository do not lead out of it
 	module *module.Module
 	desk   *attended.Desk
-	ends   []func() error
+	// unlisted are providers that get no credentials.
+	unlisted []string
+	ends     []func() error
 	// extra are values besides those of files that tofu reads itself.
 	given inputs
 }
@@ -148,7 +151,10 @@ func (p *place) openDesk() error {
 	if p.module.Backend != nil {
 		backend = p.module.Backend.Type
 	}
-	access := targets.AccessOf(slices.Collect(maps.Keys(needs.Providers)), backend)
+	providers := slices.Collect(maps.Keys(needs.Providers))
+	access := targets.AccessOf(providers, backend)
+	p.unlisted = targets.Unlisted(providers)
+	o.Tokens = backend == "cloud" || backend == "remote"
 	passes := slices.Concat(access.Variables, p.pass)
 	o.Passes = func(name string) bool { return attended.Matches(passes, name) }
 	o.HomeFiles = access.Files
@@ -301,7 +307,15 @@ func (p *place) stamp() string {
 // initialised reports whether init has run for the configuration as it is.
 func (p *place) initialised() bool {
 	text, err := os.ReadFile(filepath.Join(p.dir(), stampName))
-	return err == nil && string(text) == p.stamp()
+	if err != nil || string(text) != p.stamp() {
+		return false
+	}
+	// Links into the directory of downloaded providers, which may have been removed since.
+	links, _ := filepath.Glob(filepath.Join(p.dir(), ".terraform", "providers", "*", "*", "*", "*", "*")) //nolint:errcheck // the pattern is valid
+	return !slices.ContainsFunc(links, func(link string) bool {
+		_, err := os.Stat(link)
+		return err != nil
+	})
 }
 
 // ensureInit runs init if it is needed.
@@ -309,8 +323,59 @@ func (p *place) ensureInit(ctx context.Context) error {
 	if p.initialised() {
 		return nil
 	}
+	settings, err := p.backendSettings()
+	if err != nil {
+		return err
+	}
 	p.News("Initialising %s.", p.label())
-	return p.init(ctx, nil, false)
+	return p.init(ctx, settings, false)
+}
+
+// settingsName is the file with the --backend-config of the last init.
+const settingsName = ".terraform/yuba-backend-config"
+
+// backendConfig begins a setting of the backend.
+const backendConfig = "-backend-config="
+
+// rememberBackend keeps the settings of the backend for the next init. Of files only that there were some: the
+// program can write here, and must not name files that it may read.
+func (p *place) rememberBackend(config []string) error {
+	var lines []string
+	for _, setting := range config {
+		if !strings.Contains(setting, "=") {
+			setting = ""
+		}
+		lines = append(lines, backendConfig+setting)
+	}
+	name := filepath.Join(filepath.FromSlash(p.env.Dir), filepath.FromSlash(settingsName))
+	text, err := json.Marshal(lines)
+	if err == nil {
+		err = p.opened.WriteFile(name, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("remember the settings of the backend of %s: %w", p.label(), err)
+	}
+	return nil
+}
+
+// backendSettings are the arguments for the settings that the last init had.
+func (p *place) backendSettings() (settings []string, err error) {
+	text, err := fs.ReadFile(p.fsys, path.Join(p.env.Dir, settingsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &settings)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the settings of the backend of %s: %w", p.label(), err)
+	}
+	for _, s := range settings {
+		if value, ok := strings.CutPrefix(s, backendConfig); !ok || !strings.Contains(value, "=") {
+			return nil, ui.Exitf(ui.ExitRefused, "initialise %s: its configuration changed, and the last init had settings of its backend from a file. Name the file again:\n    yuba env init %s --backend-config FILE", p.label(), p.label())
+		}
+	}
+	return settings, nil
 }
 
 // init runs init, and remembers for which configuration.
@@ -355,6 +420,9 @@ func (p *place) run(ctx context.Context, c attended.Call) (int, error) {
 		p.News("\nAsked tofu to stop. It finishes what it is doing, and writes the state.")
 	}
 	code, err := p.desk.Run(ctx, c)
+	if err == nil && code == codeError && p.desk.BesideGit() {
+		p.News("tofu works in the root of a git repository, where it is confined to the files and directories that exist, so that it cannot change .git. If it was denied to make a file, move the root module to a directory such as environments/NAME.")
+	}
 	if err == nil && ctx.Err() != nil {
 		return code, ui.Exitf(ui.ExitInterrupted, "interrupted: tofu %s of %s ended with code %d", c.Args[0], p.label(), code)
 	}

@@ -8,8 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -165,7 +167,8 @@ func (p *place) makePlan(ctx context.Context, o *planned, file string) (changes 
 	if err != nil {
 		return false, err
 	}
-	call := attended.Call{Args: args}
+	problems := &keeper{to: p.Err}
+	call := attended.Call{Args: args, Errors: problems}
 	if o.out.Machine() {
 		call.Out = p.Err
 	}
@@ -176,9 +179,34 @@ func (p *place) makePlan(ctx context.Context, o *planned, file string) (changes 
 	case code == codeChanges:
 		return true, nil
 	case code != 0:
-		return false, ui.Exitf(ui.ExitRunFailed, "the plan of %s failed. If the state is locked by somebody who is gone:\n    yuba env tofu %s force-unlock ID", p.label(), p.label())
+		return false, ui.Exitf(ui.ExitRunFailed, "the plan of %s failed%s", p.label(), p.afterPlan(problems.kept))
 	}
 	return false, nil
+}
+
+// afterPlan is the next step after a plan that failed with these messages.
+func (p *place) afterPlan(said string) string {
+	switch {
+	case strings.Contains(said, "Error acquiring the state lock"):
+		return fmt.Sprintf(". If the holder of the lock is gone:\n    yuba env tofu %s force-unlock -force ID", p.label())
+	case len(p.unlisted) > 0:
+		return fmt.Sprintf(". Yuba does not know which credentials %s may have. If one misses its own, such as ACME_TOKEN:\n    yuba env plan %s --pass ACME_TOKEN", ui.SomeOf(p.unlisted, 3), p.label())
+	}
+	return ""
+}
+
+// keeper passes messages on, and keeps the beginning of them.
+type keeper struct {
+	to   io.Writer
+	kept string
+}
+
+// maxKept is more than the messages that a next step depends on.
+const maxKept = 64 << 10
+
+func (k *keeper) Write(b []byte) (int, error) {
+	k.kept += string(b[:min(len(b), maxKept-len(k.kept))])
+	return k.to.Write(b)
 }
 
 // printPlan prints a plan as a document, without sensitive values.

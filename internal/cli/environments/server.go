@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -68,7 +67,7 @@ func (g *group) planOnServer(cmd *cobra.Command, name string, o *planned) error 
 // connection are the flags of "yuba env connect".
 type connection struct {
 	source, varsFrom, envFrom string
-	auto, ownState            bool
+	auto, ownState, takeOver  bool
 	out                       *ui.Output
 }
 
@@ -83,11 +82,13 @@ With a backend in the program (s3, gcs, azurerm, pg, http, kubernetes, cloud), t
 and the commands of "yuba env" go on to work beside the server; the backend's lock keeps them apart. The server needs the backend's credentials:
 name a Secret with them with --env-from.
 
-Without a backend the state is a file here, which a server cannot use. With --own-state the stack keeps its own state, and the command says how
-to push the file there, before anything is applied.
+Without a backend the state is a file here, which a server cannot use. With --own-state the stack keeps its own state. If there is a file, the
+stack is suspended, and the command says how to push the file and resume it. --auto is refused until then: it would make everything again.
 
 The files are pushed, or are those of a source that the server follows (--source GitRepository/live). The first plans wait for
-approval, unless --auto is given. With -o yaml the object is only printed.`,
+approval, unless --auto is given. With -o yaml the object is only printed.
+
+A stack or an artifact of another repository is left alone, unless --replace is given.`,
 		Example: "  yuba env connect staging\n  yuba env connect staging --source GitRepository/live --env-from aws-credentials\n  yuba env connect staging --own-state\n  yuba env connect staging -o yaml",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: g.complete,
 	}
@@ -97,6 +98,7 @@ approval, unless --auto is given. With -o yaml the object is only printed.`,
 	flags.StringVar(&o.envFrom, "env-from", "", "a Secret with variables of the environment, such as credentials")
 	flags.BoolVar(&o.auto, "auto", false, "apply plans of this stack automatically")
 	flags.BoolVar(&o.ownState, "own-state", false, "let the stack keep its own state, if the program has no backend")
+	flags.BoolVar(&o.takeOver, "replace", false, "take over a stack or an artifact that belongs to another source or repository")
 	o.out = ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return g.within(args[0], inputs{}, func(p *place) error { return p.connect(cmd, &o) })
@@ -106,7 +108,6 @@ approval, unless --auto is given. With -o yaml the object is only printed.`,
 
 // connect writes the stack.
 func (p *place) connect(cmd *cobra.Command, o *connection) error {
-	file := filepath.Join(p.dir(), "terraform.tfstate")
 	backend := "local"
 	if p.module.Backend != nil {
 		backend = p.module.Backend.Type
@@ -114,20 +115,15 @@ func (p *place) connect(cmd *cobra.Command, o *connection) error {
 	if backend == "local" && !o.ownState {
 		return ui.Exitf(ui.ExitRefused, "connect %s: its state is a file on this machine, which a server cannot use. Give it a backend and move the state there, or let the stack keep it:\n    yuba env init %s --migrate-state\n    yuba env connect %s --own-state", p.label(), p.label(), p.label())
 	}
+	file := ""
+	if backend == "local" {
+		var err error
+		if file, err = p.stateFile(); err != nil {
+			return err
+		}
+	}
 	if o.out.Machine() {
-		s, err := p.Unconnected()
-		if err != nil {
-			return err
-		}
-		key, err := s.Stack(cmd, stackOf(p.env))
-		if err != nil {
-			return err
-		}
-		stack, err := p.stack(key, backend, o)
-		if err != nil {
-			return err
-		}
-		return o.out.Print(p.Out, stack.Object)
+		return p.printStack(cmd, backend, file, o)
 	}
 	s, err := p.Connect()
 	if err != nil {
@@ -142,29 +138,74 @@ func (p *place) connect(cmd *cobra.Command, o *connection) error {
 		return err
 	}
 	ctx := cmd.Context()
-	var before infrav1.Terraform
-	if err := s.Objects.Get(ctx, key, &before); err == nil && before.Spec.Path != "./"+p.env.Dir {
-		return ui.Exitf(ui.ExitRefused, "connect %s: there is a stack %s already, with the path %q. Choose another name for it in %s: environments.%s.stack", p.label(), key, before.Spec.Path, catalog.FileName, p.env.Name)
-	} else if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("get %s: %w", key, err)
+	before, err := p.free(ctx, s, key, o)
+	if err != nil {
+		return err
+	}
+	waits, err := p.awaitState(stack, before, file, o)
+	if err != nil {
+		return err
 	}
 	if o.source == "" {
-		if _, err := p.Push(ctx, s, p.root, types.NamespacedName{Namespace: key.Namespace, Name: p.sourceName()}); err != nil {
+		artifact := types.NamespacedName{Namespace: key.Namespace, Name: p.sourceName()}
+		if err := p.claim(ctx, s, artifact); err != nil {
+			return err
+		}
+		if _, err := p.Push(ctx, s, p.root, artifact); err != nil {
 			return err
 		}
 		p.News("Pushed %s as ExternalArtifact %s.", p.root, p.sourceName())
 	}
+	stack.SetAnnotations(map[string]string{annotationRepository: p.identities(ctx)[0]})
 	if err := s.Objects.Patch(ctx, stack, yamltext.Apply, session.FieldOwner, client.ForceOwnership); err != nil {
 		return fmt.Errorf("connect %s: %w", p.label(), err)
 	}
 	p.print("%s\n", key)
+	if waits {
+		p.News("The stack %s is suspended until it has the state. Push the state, and resume the stack:\n    yuba state push %s %s --yes\n    yuba resume %s", key, s.Call(key), file, s.Call(key))
+		return nil
+	}
 	p.News("The stack %s plans %s. See it with:\n    yuba status %s", key, p.label(), s.Call(key))
-	if backend == "local" {
-		if _, err := os.Stat(file); err == nil {
-			p.News("Push the state before you approve a plan:\n    yuba state push %s %s --yes\n    yuba replan %s", s.Call(key), file, s.Call(key))
-		}
+	if backend == "local" && before == nil {
+		p.News("It begins without a state: there is none at %s. If it is elsewhere, push it before you approve a plan:\n    yuba state push %s FILE", file, s.Call(key))
 	}
 	return nil
+}
+
+// printStack prints the object.
+func (p *place) printStack(cmd *cobra.Command, backend, file string, o *connection) error {
+	s, err := p.Unconnected()
+	if err != nil {
+		return err
+	}
+	key, err := s.Stack(cmd, stackOf(p.env))
+	if err != nil {
+		return err
+	}
+	stack, err := p.stack(key, backend, o)
+	if err != nil {
+		return err
+	}
+	if _, err := p.awaitState(stack, nil, file, o); err != nil {
+		return err
+	}
+	return o.out.Print(p.Out, stack.Object)
+}
+
+// awaitState suspends a new stack that is to get the state in a file (empty for a backend of the program), and one
+// that still waits for it. A stack without its state plans to make everything again.
+func (p *place) awaitState(stack *unstructured.Unstructured, before *infrav1.Terraform, file string, o *connection) (waits bool, err error) {
+	suspended := before != nil && before.Spec.Suspend
+	if file == "" || before != nil && !suspended {
+		return false, nil
+	}
+	if o.auto {
+		return false, ui.Exitf(ui.ExitRefused, "connect %s: the stack has no state yet, and would apply automatically what is there already. Connect it without --auto, push the state, resume the stack, and then:\n    yuba env connect %s --own-state --auto", p.label(), p.label())
+	}
+	if _, err := os.Stat(file); err != nil && !suspended {
+		return false, nil //nolint:nilerr // there is no state to wait for
+	}
+	return true, unstructured.SetNestedField(stack.Object, true, "spec", "suspend")
 }
 
 // sourceName is the name of the artifact with the library.
@@ -177,12 +218,9 @@ func (p *place) sourceName() string {
 
 // stack is the object for the environment.
 func (p *place) stack(key types.NamespacedName, backend string, o *connection) (*unstructured.Unstructured, error) {
-	kind, name := infrav1.SourceKindExternalArtifact, p.sourceName()
-	if o.source != "" {
-		var ok bool
-		if kind, name, ok = strings.Cut(o.source, "/"); !ok {
-			return nil, ui.Exitf(ui.ExitUsage, "--source %s: want KIND/NAME, such as GitRepository/live", o.source)
-		}
+	kind, name, err := o.sourceOf(p.sourceName())
+	if err != nil {
+		return nil, err
 	}
 	spec := map[string]any{"interval": "10m", "path": "./" + p.env.Dir, "sourceRef": map[string]any{"kind": kind, "name": name}}
 	if o.auto {

@@ -71,7 +71,10 @@ use this one to upgrade, and when the backend changed.`,
 				}
 				more = append(more, "-backend-config="+setting)
 			}
-			return p.init(cmd.Context(), more, true)
+			if err := p.init(cmd.Context(), more, true); err != nil || len(config) == 0 && !reconfigure && !migrate {
+				return err
+			}
+			return p.rememberBackend(config)
 		})
 	}
 	return cmd
@@ -310,7 +313,7 @@ exit code is 4 if tofu failed. tofu asks no questions; commands that ask need th
 	cmd.Flags().SetInterspersed(false)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return g.within(args[0], inputs{}, func(p *place) error {
-			call := attended.Call{Args: args[1:], Stdin: p.In, Installs: args[1] == "init" || args[1] == "get" || args[1] == "providers"}
+			call := attended.Call{Args: args[1:], Stdin: p.In, Installs: installs(args[1:])}
 			if args[1] != "init" && args[1] != "version" {
 				if err := p.ensureInit(cmd.Context()); err != nil {
 					return err
@@ -324,4 +327,15 @@ exit code is 4 if tofu failed. tofu asks no questions; commands that ask need th
 		})
 	}
 	return cmd
+}
+
+// installs reports whether a command of tofu downloads, and runs no provider: "providers schema" does.
+func installs(args []string) bool {
+	switch args[0] {
+	case "init", "get":
+		return true
+	case "providers":
+		return len(args) > 1 && (args[1] == "lock" || args[1] == "mirror")
+	}
+	return false
 }

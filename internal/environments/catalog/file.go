@@ -171,6 +171,11 @@ func (f *file) addTo(fsys fs.FS, found map[string]Environment) error {
 				return err
 			}
 		}
+		for _, p := range e.Writable {
+			if path.Clean(p) == "." {
+				return mistake(0, "%s.writable: %q is the root of the library. Name a directory of it", what, p)
+			}
+		}
 		for other, there := range found { // the name in the file replaces the conventional one
 			if there.Dir == e.Dir && other != name {
 				delete(found, other)
@@ -181,8 +186,12 @@ func (f *file) addTo(fsys fs.FS, found map[string]Environment) error {
 	return nil
 }
 
-// inside refuses paths that leave the library.
+// inside refuses paths that leave the library, and those in .git: git runs what it finds there outside of
+// the sandbox.
 func inside(name, what string) error {
+	if slices.ContainsFunc(strings.Split(path.Clean(name), "/"), func(part string) bool { return strings.EqualFold(part, ".git") }) {
+		return mistake(0, "%s: the path %q is in .git, which no program may have", what, name)
+	}
 	if !fs.ValidPath(path.Clean(name)) {
 		return mistake(0, "%s: the path %q leaves the library. Paths are relative to the file", what, name)
 	}

@@ -96,10 +96,21 @@ func TestCredentialsGoToTheProvidersThatNeedThem(t *testing.T) {
 		{nil, "s3", Access{[]string{"AWS_*"}, []string{".aws"}}},
 		{[]string{"hashicorp/aws"}, "s3", Access{[]string{"AWS_*"}, []string{".aws"}}},
 		{[]string{"registry.opentofu.org/hashicorp/google-beta"}, "", Access{[]string{"CLOUDSDK_*", "GCLOUD_*", "GOOGLE_*"}, []string{".config/gcloud"}}},
-		{[]string{"acme/ac-me"}, "", Access{Variables: []string{"AC_ME_*"}}},
+		{[]string{"registry.terraform.io/Hashicorp/AWS"}, "", Access{[]string{"AWS_*"}, []string{".aws"}}},
+		{[]string{"Azure/azapi"}, "", Access{[]string{"ARM_*", "AZURE_*"}, []string{".azure"}}},
+		{[]string{"evil/aws", "evil.example/hashicorp/aws", "evil.example/registry.opentofu.org/hashicorp/aws", "aws", "acme/ac-me"}, "", Access{}},
+		{nil, "aws", Access{}},
+		{nil, "cloud", Access{}},
 	} {
 		if diff := cmp.Diff(test.want, AccessOf(test.providers, test.backend)); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", test, diff)
 		}
+	}
+}
+
+func TestProvidersThatGetNothingAreNamed(t *testing.T) {
+	got := Unlisted([]string{"hashicorp/aws", "hashicorp/random", "registry.opentofu.org/hashicorp/null", "evil/aws", "acme/acme"})
+	if diff := cmp.Diff([]string{"acme/acme", "evil/aws"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

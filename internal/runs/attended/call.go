@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -25,7 +24,8 @@ type Call struct {
 	// Stdin is only read by a console.
 	Stdin       io.Reader
 	Out, Errors io.Writer
-	// Installs is true for init, which may write the directory of downloaded providers.
+	// Installs is true for init, which may write the directory of downloaded providers and gets the tokens
+	// of registries: no provider runs then.
 	Installs bool
 	// Interactive keeps it in the terminal's session, so that it can read keys.
 	Interactive bool
@@ -56,9 +56,12 @@ func (d *Desk) Run(ctx context.Context, c Call) (code int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	words := d.line(c)
+	words, err := d.line(c)
+	if err != nil {
+		return 0, err
+	}
 	cmd := exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // the person's own tofu; a canceled one is asked to stop, not killed
-	cmd.Dir, cmd.Env = d.Dir, slices.Clone(d.env)
+	cmd.Dir, cmd.Env = d.Dir, d.environ(c)
 	if c.Data != "" {
 		cmd.Env = append(cmd.Env, "TF_DATA_DIR="+c.Data)
 	}
@@ -105,9 +108,13 @@ func (d *Desk) Run(ctx context.Context, c Call) (code int, err error) {
 }
 
 // line is the command line of a call, in the sandbox.
-func (d *Desk) line(c Call) []string {
+func (d *Desk) line(c Call) ([]string, error) {
 	if d.Sandbox == "" {
-		return append([]string{d.Tool}, c.Args...)
+		return append([]string{d.Tool}, c.Args...), nil
+	}
+	writable, err := d.writable()
+	if err != nil {
+		return nil, err
 	}
 	tool := d.Tool
 	if real, err := filepath.EvalSymlinks(tool); err == nil {
@@ -121,8 +128,8 @@ func (d *Desk) line(c Call) []string {
 			}
 		}
 	}
-	add("-rw", d.Dir, d.private, c.Data)
-	add("-rw", d.Writable...)
+	add("-rw", d.private, c.Data)
+	add("-rw", writable...)
 	add("-rw", fetch.SystemWritable...)
 	if c.Installs {
 		add("-rw", d.Cache)
@@ -131,8 +138,12 @@ func (d *Desk) line(c Call) []string {
 	add("-rx", fetch.SystemExecutable...)
 	add("-rx", d.system...)
 	add("-ro", d.Readable...)
+	if d.mayKnowTokens(c) {
+		add("-ro", d.guarded)
+		add("-ro", d.ownFiles...)
+	}
 	add("-ro", fetch.SystemReadable...)
-	return append(append(words, "--", tool), c.Args...)
+	return append(append(words, "--", tool), c.Args...), nil
 }
 
 // lastWords passes output on, and keeps the end of it.

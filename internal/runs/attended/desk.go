@@ -22,7 +22,8 @@ import (
 type Options struct {
 	// Tool is tofu, Sandbox is yuba-sandbox; empty for no confinement.
 	Tool, Sandbox string
-	// Library may be read, Dir in it is tofu's working directory and may be written, as Writable.
+	// Library may be read, Dir in it is tofu's working directory and may be written, as Writable. No .git
+	// may be: of a directory that has one, only the other files and directories.
 	Library, Dir string
 	Writable     []string
 	// Home is the person's home directory. HomeFiles are files and directories of it that tofu may read,
@@ -37,21 +38,26 @@ type Options struct {
 	// Cache keeps providers for all environments; empty for none. Mirror has providers to use in place
 	// of registries; empty for none.
 	Cache, Mirror string
+	// Tokens gives all calls the tokens of registries, for the backends cloud and remote. Without it, only
+	// calls that install get them.
+	Tokens bool
 }
 
 // Desk runs tofu for one environment.
 type Desk struct {
 	Options
-	private string // a temporary directory
-	env     []string
-	system  []string // readable and executable, besides the system's
+	private  string // a temporary directory
+	guarded  string // another one, which only calls that may know tokens can read
+	ownFiles []string
+	env      []string
+	system   []string // readable and executable, besides the system's
 }
 
 // always are the variables that every tofu gets: settings of the tool, of the terminal and of the network.
-var always = []string{"TF_VAR_*", "TF_TOKEN_*", "TF_LOG*", "TF_CLI_ARGS*", "TF_ENCRYPTION", "TF_REGISTRY_*", "TOFU_*", "TERM", "COLORTERM", "NO_COLOR", "LANG", "LC_*", "TZ",
+var always = []string{"TF_VAR_*", "TF_LOG*", "TF_CLI_ARGS*", "TF_ENCRYPTION", "TF_REGISTRY_*", "TOFU_*", "TERM", "COLORTERM", "NO_COLOR", "LANG", "LC_*", "TZ",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
 
-// own are files of the home directory that configure tofu itself.
+// own are files of the home directory that configure tofu itself. They may have tokens of registries.
 var own = []string{".tofurc", ".terraformrc", ".terraform.d/credentials.tfrc.json", ".config/opentofu"}
 
 // Matches reports whether a name is in a list of names, some of which end with "*".
@@ -73,13 +79,21 @@ func Open(o Options) (_ *Desk, err error) {
 			err = errors.Join(fmt.Errorf("prepare %s: %w", o.Dir, err), d.Close())
 		}
 	}()
+	if d.guarded, err = os.MkdirTemp("", "yuba-env-*"); err != nil {
+		return nil, err
+	}
 	for _, dir := range []string{d.home(), d.temp()} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, err
 		}
 	}
-	for _, name := range slices.Concat(own, o.HomeFiles) {
-		if err := d.link(name); err != nil {
+	for _, name := range own {
+		if err := d.link(name, &d.ownFiles); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range o.HomeFiles {
+		if err := d.link(name, &d.Readable); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +101,7 @@ func Open(o Options) (_ *Desk, err error) {
 }
 
 // Close removes what the desk made.
-func (d *Desk) Close() error { return os.RemoveAll(d.private) }
+func (d *Desk) Close() error { return errors.Join(os.RemoveAll(d.private), os.RemoveAll(d.guarded)) }
 
 func (d *Desk) home() string { return filepath.Join(d.private, "h") }
 func (d *Desk) temp() string { return filepath.Join(d.private, "t") }
@@ -95,8 +109,9 @@ func (d *Desk) temp() string { return filepath.Join(d.private, "t") }
 // Private is a path for a file of the desk, such as a saved plan. Only calls of this desk can use it.
 func (d *Desk) Private(name string) string { return filepath.Join(d.private, "t", name) }
 
-// link gives the private home a link to a file of the person's home, if it is there.
-func (d *Desk) link(name string) error {
+// link gives the private home a link to a file of the person's home, if it is there, and adds it to those
+// that may be read.
+func (d *Desk) link(name string, readable *[]string) error {
 	if d.Home == "" || !filepath.IsLocal(name) {
 		return nil
 	}
@@ -111,7 +126,7 @@ func (d *Desk) link(name string) error {
 	if err := os.Symlink(target, at); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	d.Readable = append(d.Readable, target)
+	*readable = append(*readable, target)
 	return nil
 }
 
@@ -120,42 +135,38 @@ var mirrorPath = regexp.MustCompile(`(?m)^\s*(?:path|plugin_cache_dir|"path":|"p
 
 // environment builds tofu's environment.
 func (d *Desk) environment() error {
-	config, configured := "", []byte(nil)
+	named, configured := "", []byte(nil)
 	for _, e := range d.Environ {
 		name, value, _ := strings.Cut(e, "=")
 		if name == "TF_CLI_CONFIG_FILE" {
-			config = value
+			named = value
 		}
-		if Matches(always, name) || d.Passes != nil && d.Passes(name) {
+		if Matches(always, name) || strings.HasPrefix(name, tokenPrefix) || d.Passes != nil && d.Passes(name) {
 			d.env = append(d.env, e)
 		}
 	}
-	for _, at := range []string{config, filepath.Join(d.home(), ".tofurc"), filepath.Join(d.home(), ".terraformrc")} {
+	for _, at := range []string{named, filepath.Join(d.home(), ".tofurc"), filepath.Join(d.home(), ".terraformrc")} {
 		if text, err := os.ReadFile(at); at != "" && err == nil { //nolint:gosec // the person's own configuration of tofu
-			config, configured = at, text
+			configured = text
 			break
 		}
-	}
-	if configured == nil {
-		config = ""
 	}
 	for _, found := range mirrorPath.FindAllSubmatch(configured, -1) {
 		d.system = append(d.system, string(found[1]))
 	}
 	if d.Mirror != "" || configured == nil {
-		text, err := fetch.CLIConfig(d.Mirror, configured)
-		if err != nil {
-			return err
-		}
-		config = filepath.Join(d.home(), "yuba.tofurc")
-		if err := os.WriteFile(config, text, 0o600); err != nil {
+		var err error
+		if configured, err = fetch.CLIConfig(d.Mirror, configured); err != nil {
 			return err
 		}
 		if d.Mirror != "" {
 			d.system = append(d.system, d.Mirror)
 		}
-	} else {
-		d.Readable = append(d.Readable, config)
+	}
+	for at, text := range map[string][]byte{d.config(true): configured, d.config(false): withoutTokens(configured)} {
+		if err := os.WriteFile(at, text, 0o600); err != nil {
+			return err
+		}
 	}
 	if d.Cache != "" && !strings.Contains(string(configured), "plugin_cache_dir") {
 		if err := os.MkdirAll(d.Cache, 0o700); err != nil {
@@ -167,7 +178,7 @@ func (d *Desk) environment() error {
 	}
 	d.env = append(d.env, d.Set...)
 	// The last one of a name counts.
-	d.env = append(d.env, "PATH="+tools.SystemPath, "HOME="+d.home(), "TMPDIR="+d.temp(), "TF_CLI_CONFIG_FILE="+config,
+	d.env = append(d.env, "PATH="+tools.SystemPath, "HOME="+d.home(), "TMPDIR="+d.temp(),
 		"TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")
 	return nil
 }

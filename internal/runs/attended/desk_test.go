@@ -69,6 +69,50 @@ func TestWhatAProgramMayWrite(t *testing.T) {
 	}
 }
 
+// git runs hooks and settings of its directory outside of the sandbox.
+func TestNoProgramWritesGit(t *testing.T) {
+	settings := func(o *Options) string { return filepath.Join(o.Library, ".git", "config") }
+	prepare := func(t *testing.T, o *Options) {
+		must(t, os.Mkdir(filepath.Join(o.Library, ".git"), 0o755))
+		must(t, os.WriteFile(settings(o), []byte("mine"), 0o600))
+		must(t, os.MkdirAll(filepath.Join(o.Library, "part", ".git"), 0o755))
+		must(t, os.WriteFile(filepath.Join(o.Library, "main.tf"), nil, 0o600))
+		must(t, os.Symlink(".git", filepath.Join(o.Library, "link")))
+	}
+	t.Run("in the root", func(t *testing.T) {
+		d := desk(t, func(o *Options) { prepare(t, o); o.Dir = o.Library })
+		for path, writes := range map[string]bool{".git/config": false, ".git/x": false, "link/config": false, "part/.git/x": false, "x": false, "main.tf": true, "environments/one/x": true} {
+			if out, code := does(t, d, Call{}, "echo > "+path); (code == 0) != writes {
+				t.Errorf("%s: %d %s", path, code, out)
+			}
+		}
+		if out, code := does(t, d, Call{}, "mv .git moved"); code == 0 {
+			t.Errorf("it was moved: %s", out)
+		}
+	})
+	for sentence, writable := range map[string]string{"a link to it": "link", "its own": ".git", "the root": "."} {
+		t.Run(sentence, func(t *testing.T) {
+			d := desk(t, func(o *Options) { prepare(t, o); o.Writable = []string{filepath.Join(o.Library, writable)} })
+			if code, err := d.Run(t.Context(), Call{Args: []string{"-c", "true"}}); err == nil || !strings.Contains(err.Error(), "let tofu write "+d.Writable[0]) {
+				t.Errorf("%d %v", code, err)
+			}
+		})
+	}
+	t.Run("a directory that became a link", func(t *testing.T) {
+		d := desk(t, func(o *Options) {
+			prepare(t, o)
+			o.Writable = []string{filepath.Join(o.Dir, "deep")}
+			must(t, os.Mkdir(o.Writable[0], 0o755))
+		})
+		if out, code := does(t, d, Call{}, "rmdir deep && ln -s ../../.git deep"); code != 0 {
+			t.Fatal(out)
+		}
+		if code, err := d.Run(t.Context(), Call{Args: []string{"-c", "true"}}); err == nil {
+			t.Errorf("the next call may write where the link leads: %d", code)
+		}
+	})
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -96,6 +140,45 @@ func TestWhatAProgramKnows(t *testing.T) {
 		if strings.Contains(out, not) {
 			t.Errorf("%q in %s", not, out)
 		}
+	}
+}
+
+// Providers run with what tofu has, so only init and the backends that need them get tokens of registries.
+func TestTokensOfRegistriesGoToInitOnly(t *testing.T) {
+	for sentence, config := range map[string]string{
+		"HCL":        "plugin_cache_dir = \"/kept\"\ncredentials \"a.example\" {\n  token = \"of-the-file\"\n}\ncredentials_helper \"of-the-file\" {\n}\n",
+		"attributes": "plugin_cache_dir = \"/kept\"\ncredentials = { \"a.example\" = { token = \"of-the-file\" } }\n",
+		"JSON":       `{"plugin_cache_dir": "/kept", "credentials": {"a.example": {"token": "of-the-file"}}}`,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			d := desk(t, func(o *Options) {
+				must(t, os.MkdirAll(filepath.Join(o.Home, ".terraform.d"), 0o700))
+				must(t, os.WriteFile(filepath.Join(o.Home, ".terraform.d", "credentials.tfrc.json"), []byte("of-a-login"), 0o600))
+				must(t, os.WriteFile(filepath.Join(o.Home, ".tofurc"), []byte(config), 0o600))
+				o.Environ = []string{"TF_TOKEN_a_example=of-the-environment", "TF_TOKEN_b_example=passed"}
+				o.Passes = func(name string) bool { return name == "TF_TOKEN_b_example" }
+			})
+			script := "env; cat $TF_CLI_CONFIG_FILE $HOME/.tofurc $HOME/.terraform.d/credentials.tfrc.json " + d.guarded + "/*"
+			knows := func(c Call, want bool) {
+				t.Helper()
+				out, _ := does(t, d, c, script)
+				for _, token := range []string{"of-the-environment", "of-the-file", "of-a-login"} {
+					if strings.Contains(out, token) != want {
+						t.Errorf("%s: want %t in %s", token, want, out)
+					}
+				}
+				if !strings.Contains(out, "/kept") || !strings.Contains(out, "=passed") {
+					t.Errorf("settings are missing: %s", out)
+				}
+			}
+			knows(Call{Installs: true}, true)
+			knows(Call{}, false)
+			d.Tokens = true
+			knows(Call{}, true)
+		})
+	}
+	if got := withoutTokens([]byte("credentials {")); got != nil {
+		t.Errorf("%s", got)
 	}
 }
 

@@ -1,0 +1,81 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attended
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// gitDir has hooks and settings that git runs outside of the sandbox.
+const gitDir = ".git"
+
+// writable are the paths that tofu may write in the library, without links. They are looked up for each
+// call: the call before may have replaced a directory by a link.
+func (d *Desk) writable() (paths []string, err error) {
+	library, err := filepath.EvalSymlinks(d.Library)
+	if err != nil {
+		return nil, fmt.Errorf("find what tofu may write: %w", err)
+	}
+	for i, dir := range append([]string{d.Dir}, d.Writable...) {
+		real, err := filepath.EvalSymlinks(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find what tofu may write: %w", err)
+		}
+		inside, err := filepath.Rel(library, real)
+		switch {
+		case err != nil || !filepath.IsLocal(inside):
+			return nil, fmt.Errorf("let tofu write %s: it leads out of %s", dir, d.Library)
+		case slices.ContainsFunc(strings.Split(inside, string(filepath.Separator)), isGit):
+			return nil, fmt.Errorf("let tofu write %s: it leads into %s, whose hooks and settings git runs outside of the sandbox", dir, gitDir)
+		case i > 0 && inside == ".":
+			return nil, fmt.Errorf("let tofu write %s: it is the root of the repository. Name a directory of it", dir)
+		}
+		if paths, err = besideGit(paths, real); err != nil {
+			return nil, fmt.Errorf("find what tofu may write: %w", err)
+		}
+	}
+	return paths, nil
+}
+
+// besideGit adds a directory, or what is in it but for .git: the sandbox cannot take a part of a
+// directory away.
+func besideGit(paths []string, dir string) ([]string, error) {
+	if _, err := os.Lstat(filepath.Join(dir, gitDir)); errors.Is(err, fs.ErrNotExist) {
+		return append(paths, dir), nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		at := filepath.Join(dir, e.Name())
+		switch {
+		case isGit(e.Name()): // nor a link, which may lead there
+		case e.IsDir():
+			if paths, err = besideGit(paths, at); err != nil {
+				return nil, err
+			}
+		case e.Type().IsRegular():
+			paths = append(paths, at)
+		}
+	}
+	return paths, nil
+}
+
+func isGit(name string) bool { return strings.EqualFold(name, gitDir) }
+
+// BesideGit reports whether tofu works in the root of a git repository, in which it can make no files.
+func (d *Desk) BesideGit() bool {
+	_, err := os.Lstat(filepath.Join(d.Dir, gitDir))
+	return d.Sandbox != "" && err == nil
+}
