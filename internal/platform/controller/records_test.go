@@ -128,9 +128,8 @@ func TestRecordsThatPeopleCreate(t *testing.T) {
 		w.becomes("acme-eu-"+phase, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, "")
 	}
 	w.await(p, yubav1.ReasonPlatformReady, "All 6 phases are ready")
-	// The name leads to the platform: that is a proof, which an older platform without one does not have.
 	second := w.platform("second", domain)
-	w.await(second, yubav1.ReasonPlatformDomainTaken, "The platform acme has the same DNS name: the name leads to it")
+	w.await(second, yubav1.ReasonPlatformDomainTaken, "The platform acme has the same DNS name: it has begun with that name, and keeps it")
 }
 
 // Without wait, a platform is ready before people have created its records, and says which are missing.
