@@ -51,6 +51,7 @@ type PlatformStatus struct {
 
 	// The conditions. Ready is True while all phases are ready; its reason says what the platform waits for.
 	// RecordsPresent is of domain.mode Manual: True while all records exist, and Unknown if Yuba cannot ask for them.
+	// DomainHeld is False while another platform has the DNS name.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
@@ -188,6 +189,13 @@ type PlatformRecord struct {
 
 // ConditionRecordsPresent is the condition of platforms whose records people create.
 const ConditionRecordsPresent = "RecordsPresent"
+
+// ConditionDomainHeld is the condition of platforms that says whether they have their DNS name. False has the reason
+// DomainTaken.
+const ConditionDomainHeld = "DomainHeld"
+
+// ReasonPlatformDomainHeld: the platform has its DNS name.
+const ReasonPlatformDomainHeld = "Held"
 
 // Reasons of the condition RecordsPresent.
 const (

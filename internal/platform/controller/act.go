@@ -7,7 +7,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +20,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/yamltext"
 	"github.com/yuba-dev/yuba/internal/objects/approval"
 	"github.com/yuba-dev/yuba/internal/platform/decide"
@@ -44,7 +47,7 @@ func (r *Reconciler) act(ctx context.Context, p *yubav1.Platform, d decide.Decis
 	for _, s := range steps {
 		wanted[s.Stack] = s
 	}
-	prepared := map[string]bool{}
+	prepared, here := map[string]bool{}, sync.OnceValue(func() error { return r.here(ctx, p) })
 	for _, name := range d.Write {
 		step := wanted[name]
 		if !prepared[step.Region] {
@@ -53,11 +56,14 @@ func (r *Reconciler) act(ctx context.Context, p *yubav1.Platform, d decide.Decis
 			}
 			prepared[step.Region] = true
 		}
-		if err := r.write(ctx, p, step, live[name]); err != nil {
+		if err := r.write(ctx, p, step, live[name], here); err != nil {
 			return err
 		}
 	}
 	for _, name := range d.Remove {
+		if err := here(); err != nil {
+			return err
+		}
 		if err := r.remove(ctx, p, live[name]); err != nil {
 			return err
 		}
@@ -65,8 +71,21 @@ func (r *Reconciler) act(ctx context.Context, p *yubav1.Platform, d decide.Decis
 	return nil
 }
 
+// here is an error if another home has the platform meanwhile, although the cache does not know it yet: what would be made or
+// removed is that home's.
+func (r *Reconciler) here(ctx context.Context, p *yubav1.Platform) error {
+	var live yubav1.Platform
+	if err := r.Direct.Get(ctx, client.ObjectKeyFromObject(p), &live); err != nil {
+		return fmt.Errorf("read the platform %s before its stacks are changed: %w", p.Name, err)
+	}
+	if held := moving.Held(&live); held != "" || live.UID != p.UID {
+		return apierrors.NewConflict(yubav1.GroupVersion.WithResource("platforms").GroupResource(), p.Name, errors.New("it has changed: "+held))
+	}
+	return nil
+}
+
 // write applies the manifest of a step, unless its stack is as we left it.
-func (r *Reconciler) write(ctx context.Context, p *yubav1.Platform, step plan.Step, live *infrav1.Terraform) error {
+func (r *Reconciler) write(ctx context.Context, p *yubav1.Platform, step plan.Step, live *infrav1.Terraform, here func() error) error {
 	manifest, err := manifestOf(p, step)
 	if err != nil {
 		return err
@@ -85,6 +104,9 @@ func (r *Reconciler) write(ctx context.Context, p *yubav1.Platform, step plan.St
 			return fmt.Errorf("read the stack %s: %w", step.Stack, err)
 		}
 		manifest = approval.Omit(manifest, &unstructured.Unstructured{Object: current})
+	}
+	if err := here(); err != nil {
+		return err
 	}
 	if err := r.Client.Patch(ctx, manifest, yamltext.Apply, fieldOwner, client.ForceOwnership); err != nil {
 		return fmt.Errorf("write the stack %s of the platform %s: %w", step.Stack, p.Name, err)

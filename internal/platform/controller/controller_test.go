@@ -306,34 +306,6 @@ func TestOnePlatformHasAName(t *testing.T) {
 	w.await(second, yubav1.ReasonPlatformProgressing, "0/5 ready")
 }
 
-// The older platform never begins: whoever proves the name with a claim gets it.
-func TestAClaimProvesAName(t *testing.T) {
-	w := newWorld(t)
-	first := w.platform("first", w.domain())
-	w.await(first, yubav1.ReasonPlatformProgressing, "")
-	w.becomes("first-eu-network", metav1.ConditionFalse, "TFExecApplyFailed", "")
-	w.await(first, yubav1.ReasonPlatformPhaseFailed, "")
-	second := &yubav1.Platform{ObjectMeta: metav1.ObjectMeta{Namespace: apitest.Namespace(t), Name: "second"}, Spec: *first.Spec.DeepCopy()}
-	if err := w.Create(t.Context(), second); err != nil {
-		t.Fatal(err)
-	}
-	w.await(second, yubav1.ReasonPlatformDomainTaken, "A platform of another namespace has the same DNS name: it has begun, although nothing proves that the name is its own. If the name is yours, prove it with a SubdomainClaim")
-	claim := &yubav1.SubdomainClaim{ObjectMeta: metav1.ObjectMeta{Namespace: second.Namespace, Name: "name"}, Spec: yubav1.SubdomainClaimSpec{Name: "any"}}
-	claim.Spec.PoolRef.Name = "any"
-	if err := w.Create(t.Context(), claim); err != nil {
-		t.Fatal(err)
-	}
-	claim.Status.Phase, claim.Status.Domain = yubav1.SubdomainCommitted, w.domain()
-	if err := w.Status().Update(t.Context(), claim); err != nil {
-		t.Fatal(err)
-	}
-	w.await(second, yubav1.ReasonPlatformProgressing, "0/5 ready")
-	w.await(first, yubav1.ReasonPlatformDomainTaken, "a SubdomainClaim of its namespace has the name. Choose another name, or release that claim")
-	if w.stack("first-eu-network") == nil {
-		t.Error("the stacks of the first platform are not left alone")
-	}
-}
-
 func TestNothingIsMadeWithoutCredentials(t *testing.T) {
 	w := newWorld(t)
 	p := w.platform("acme", w.domain(), func(s *yubav1.PlatformSpec) { s.Regions[0].CredentialsRef = &meta.LocalObjectReference{Name: "hcloud"} })

@@ -4,8 +4,10 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +39,7 @@ func (r *Reconciler) holder(ctx context.Context, p *yubav1.Platform) (refusal st
 	}
 	var all []decide.Contender
 	for i := range list.Items {
-		all = append(all, contenderOf(&list.Items[i], claimed))
+		all = append(all, contenderOf(&list.Items[i], claimed[list.Items[i].Namespace]))
 	}
 	h := decide.HolderOf(r.Now(), all)
 	holder, err := types.NamespacedName{}, error(nil)
@@ -58,33 +60,73 @@ func (r *Reconciler) holder(ctx context.Context, p *yubav1.Platform) (refusal st
 func keyOf(p *yubav1.Platform) string { return p.Namespace + "/" + p.Name }
 
 // contenderOf is what a platform's object says about its right to its name.
-func contenderOf(p *yubav1.Platform, claimed map[string]bool) decide.Contender {
+func contenderOf(p *yubav1.Platform, claimed bool) decide.Contender {
 	ready := conditions.Of(p, infrav1.ConditionReady).Reason
-	c := decide.Contender{Key: keyOf(p), Created: p.CreationTimestamp.Time, Claimed: claimed[p.Namespace],
-		Resolves: conditions.Of(p, yubav1.ConditionRecordsPresent).Status == metav1.ConditionTrue,
-		Gone:     p.Spec.Decommission && ready == yubav1.ReasonPlatformDecommissioned,
-		Had:      len(p.Status.Phases) > 0 && ready != yubav1.ReasonPlatformDomainTaken}
+	c := decide.Contender{Key: keyOf(p), Created: p.CreationTimestamp.Time, Claimed: claimed,
+		// The answer of a resolver that the blueprint names proves nothing.
+		Resolves: conditions.Of(p, yubav1.ConditionRecordsPresent).Status == metav1.ConditionTrue && (p.Spec.Domain.Manual == nil || p.Spec.Domain.Manual.Resolver == ""),
+		Gone:     p.Spec.Decommission && ready == yubav1.ReasonPlatformDecommissioned}
+	if held := conditions.Of(p, yubav1.ConditionDomainHeld); held.Status != "" {
+		c.Had = held.Status == metav1.ConditionTrue
+	} else { // of a server that did not record it
+		c.Had = len(p.Status.Phases) > 0 && ready != yubav1.ReasonPlatformDomainTaken
+	}
 	for i := range p.Status.Phases {
 		phase := &p.Status.Phases[i]
 		// The phase preflight makes nothing.
 		c.Begun = c.Begun || phase.Phase != yubav1.PhasePreflight && phase.StartedAt != nil
-		c.Resolves = c.Resolves || phase.Phase == yubav1.PhaseDNS && phase.State == yubav1.PhaseReady
 	}
 	c.Begun = c.Begun || len(p.Status.Remaining) > 0
 	return c
 }
 
-// claimed are the namespaces with a committed claim of a domain: one at most, unless pools are of several servers.
+// recordHolding records whether the platform has its DNS name: the next decisions rely on that, and on no other condition,
+// which a blueprint could choose.
+func recordHolding(p *yubav1.Platform, refusal string) {
+	if refusal != "" {
+		conditions.Set(p, yubav1.ConditionDomainHeld, metav1.ConditionFalse, yubav1.ReasonPlatformDomainTaken, infrav1.TrimMessage(refusal))
+		return
+	}
+	conditions.Set(p, yubav1.ConditionDomainHeld, metav1.ConditionTrue, yubav1.ReasonPlatformDomainHeld, "The platform has the DNS name "+p.Spec.Domain.FQDN)
+}
+
+// claimed are the namespaces with a committed claim of a domain, one at most. Everybody can make a pool of any domain, with a
+// server of their own: only claims of the pool that the name belongs to count.
 func (r *Reconciler) claimed(ctx context.Context, fqdn string) (map[string]bool, error) {
 	var claims yubav1.SubdomainClaimList
 	if err := r.Client.List(ctx, &claims, client.MatchingFields{indexClaim: fqdn}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the claims of %s: %w", fqdn, err)
 	}
-	namespaces := map[string]bool{}
+	if len(claims.Items) == 0 {
+		return nil, nil
+	}
+	var pools yubav1.SubdomainPoolList
+	if err := r.Client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the pools of %s: %w", fqdn, err)
+	}
+	pool, namespaces := poolOf(fqdn, pools.Items), map[string]bool{}
 	for i := range claims.Items {
-		namespaces[claims.Items[i].Namespace] = true
+		c := &claims.Items[i]
+		if pool == (types.NamespacedName{Namespace: cmp.Or(c.Spec.PoolRef.Namespace, c.Namespace), Name: c.Spec.PoolRef.Name}) {
+			namespaces[c.Namespace] = true
+		}
 	}
 	return namespaces, nil
+}
+
+// poolOf is the pool that a name belongs to: the oldest of a domain above it, or of the name itself.
+func poolOf(fqdn string, pools []yubav1.SubdomainPool) (key types.NamespacedName) {
+	var oldest *yubav1.SubdomainPool
+	for i := range pools {
+		p := &pools[i]
+		if fqdn != p.Spec.Domain && !strings.HasSuffix(fqdn, "."+p.Spec.Domain) {
+			continue
+		}
+		if oldest == nil || cmp.Or(p.CreationTimestamp.Compare(oldest.CreationTimestamp.Time), cmp.Compare(p.Namespace+"/"+p.Name, oldest.Namespace+"/"+oldest.Name)) < 0 {
+			oldest, key = p, client.ObjectKeyFromObject(p)
+		}
+	}
+	return key
 }
 
 // claimedDomain is the index of committed claims.

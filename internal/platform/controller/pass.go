@@ -76,6 +76,7 @@ func (r *Reconciler) pass(ctx context.Context, p *yubav1.Platform) (done result,
 	// 4. Record.
 	record(p, d, given, r.Now())
 	recordPresence(p, records)
+	recordHolding(p, facts.Holder)
 	left := slices.ContainsFunc(facts.Sights, func(s decide.Sight) bool { return s.Away == "" })
 	done.gone = p.Spec.Decommission && !left
 	return done, nil

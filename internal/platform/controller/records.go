@@ -45,7 +45,17 @@ type asked struct {
 // is to be asked again.
 func (r *Reconciler) manualRecords(ctx context.Context, p *yubav1.Platform, given plan.Given) ([]yubav1.PlatformRecord, time.Duration) {
 	records := wantedRecords(p, given)
-	if len(records) == 0 || p.Spec.Suspend {
+	if len(records) == 0 {
+		return records, 0
+	}
+	if p.Spec.Suspend { // nobody is asked: what was known stays
+		for i := range records {
+			for j := range p.Status.Records {
+				if was := &p.Status.Records[j]; sameRecords(records[i:i+1], p.Status.Records[j:j+1]) {
+					records[i].State, records[i].Message = was.State, was.Message
+				}
+			}
+		}
 		return records, 0
 	}
 	resolver := ""

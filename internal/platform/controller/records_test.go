@@ -128,9 +128,21 @@ func TestRecordsThatPeopleCreate(t *testing.T) {
 		w.becomes("acme-eu-"+phase, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, "")
 	}
 	w.await(p, yubav1.ReasonPlatformReady, "All 6 phases are ready")
-	// The name leads to the platform: that is a proof, which an older platform without one does not have.
+	// Suspended, nobody is asked, and what is known stays.
+	w.change(p, func(s *yubav1.PlatformSpec) { s.Suspend = true })
+	w.await(p, yubav1.ReasonPlatformSuspended, "")
+	w.records(p, yubav1.ReasonRecordsPresent, "All 4 DNS records exist")
+	w.change(p, func(s *yubav1.PlatformSpec) { s.Suspend = false })
+	// A resolver without an answer makes nothing wait that was ready.
+	w.resolver(p, "192.0.2.53:53")
+	w.records(p, yubav1.ReasonRecordsUnknown, "no answer")
+	for _, phase := range p.Status.Phases {
+		if phase.Phase == yubav1.PhaseDNS && phase.State != yubav1.PhaseReady {
+			t.Errorf("the phase dns is %s: %s", phase.State, phase.Message)
+		}
+	}
 	second := w.platform("second", domain)
-	w.await(second, yubav1.ReasonPlatformDomainTaken, "The platform acme has the same DNS name: the name leads to it")
+	w.await(second, yubav1.ReasonPlatformDomainTaken, "The platform acme has the same DNS name: it has begun with that name, and keeps it")
 }
 
 // Without wait, a platform is ready before people have created its records, and says which are missing.

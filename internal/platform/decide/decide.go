@@ -86,13 +86,27 @@ func (w *world) act(d *Decision) {
 	}
 }
 
+// manual is the state of a step that people do. Without an answer, it stays ready if it was: a lost packet is no news.
+func (w *world) manual(s *Step) (yubav1.PlatformPhaseState, string) {
+	state, message := s.Manual.state()
+	if state == yubav1.PhaseReady || len(s.Manual.Records) == 0 || len(pick(s.Manual.Records, yubav1.RecordMissing)) > 0 {
+		return state, message
+	}
+	for _, before := range w.Before {
+		if before.Name == s.ID && before.State == yubav1.PhaseReady {
+			return yubav1.PhaseReady, "its DNS records existed, and cannot be checked now"
+		}
+	}
+	return state, message
+}
+
 // peopleFirst reports whether a step comes after something that people have not done yet.
 func (w *world) peopleFirst(s Step) bool {
 	for _, before := range w.Steps {
 		if before.Manual == nil || !slices.Contains(s.Needs, before.ID) {
 			continue
 		}
-		if state, _ := before.Manual.state(); state != yubav1.PhaseReady {
+		if state, _ := w.manual(&before); state != yubav1.PhaseReady {
 			return true
 		}
 	}
@@ -153,7 +167,7 @@ func (w *world) judge(d *Decision) {
 		}
 		switch {
 		case step.Manual != nil:
-			phase.State, phase.Message = step.Manual.state()
+			phase.State, phase.Message = w.manual(&step)
 		case w.away(step.Stack) != "":
 			phase.State, phase.Message, phase.WaitsFor = yubav1.PhaseAway, w.away(step.Stack), nil
 		case exists:

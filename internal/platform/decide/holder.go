@@ -23,7 +23,7 @@ type Contender struct {
 	Resolves bool
 	// Begun: it may have made something. Gone: it is decommissioned, and nothing of it is left.
 	Begun, Gone bool
-	// Had: it had the name when it was last decided about.
+	// Had: it had the name when it was last decided about. Only the server says so, never a blueprint.
 	Had bool
 }
 
@@ -37,10 +37,11 @@ type Holding struct {
 	Until time.Time
 }
 
-// HolderOf decides which of the platforms with one DNS name has it. A proof comes first: a committed claim of the name,
-// then records that lead to the platform. Without a proof, a platform that has begun comes first, since it may have
-// made machines. A platform that makes nothing keeps the name for [Hold], and after that until a newer one wants it.
-// Of equals, the oldest has the name.
+// HolderOf decides which of the platforms with one DNS name has it. One that had it and has begun keeps it, whatever others
+// prove: people who edit another namespace must not be able to stop it. Else a proof comes first: a committed claim of the
+// name, then records that lead to the platform. Without a proof, a platform that has begun comes first, since it may have made
+// machines. A platform that makes nothing keeps the name for [Hold], and after that until a newer one wants it. Of equals, the
+// oldest has the name.
 func HolderOf(now time.Time, all []Contender) Holding {
 	var holder *Contender
 	for i := range all {
@@ -55,6 +56,8 @@ func HolderOf(now time.Time, all []Contender) Holding {
 	h := Holding{Holder: holder.Key}
 	const prove = "If the name is yours, prove it with a SubdomainClaim of it in this namespace. Else choose another name"
 	switch {
+	case holder.keeps():
+		h.Because, h.Way = "it has begun with that name, and keeps it", "Choose another name, or decommission or delete that platform"
 	case holder.Claimed:
 		h.Because, h.Way = "a SubdomainClaim of its namespace has the name", "Choose another name, or release that claim"
 	case holder.Resolves:
@@ -74,9 +77,12 @@ func HolderOf(now time.Time, all []Contender) Holding {
 // fresh: it has begun, or has time to begin.
 func (c *Contender) fresh(now time.Time) bool { return c.Begun || now.Before(c.Created.Add(Hold)) }
 
+// keeps: nothing takes the name from it but its decommission or deletion.
+func (c *Contender) keeps() bool { return c.Had && c.Begun }
+
 // precedes reports whether a platform has the name before another one.
 func (c *Contender) precedes(other *Contender, now time.Time) bool {
-	for _, pair := range [][2]bool{{c.Claimed, other.Claimed}, {c.Resolves, other.Resolves}, {c.Begun, other.Begun}, {c.fresh(now), other.fresh(now)}} {
+	for _, pair := range [][2]bool{{c.keeps(), other.keeps()}, {c.Claimed, other.Claimed}, {c.Resolves, other.Resolves}, {c.Begun, other.Begun}, {c.fresh(now), other.fresh(now)}} {
 		if pair[0] != pair[1] {
 			return pair[0]
 		}

@@ -28,6 +28,8 @@ func TestWhoHasAName(t *testing.T) {
 		"a claim is more than records":          {[]Contender{{Key: "a/x", Created: old, Begun: true, Resolves: true}, {Key: "b/x", Created: young, Claimed: true}}, "b/x", "release that claim"},
 		"a claim of the namespace of both":      {[]Contender{{Key: "a/x", Created: old, Claimed: true}, {Key: "a/y", Created: young, Claimed: true, Begun: true}}, "a/y", ""},
 		"one that is gone holds nothing":        {[]Contender{{Key: "a/x", Created: old, Begun: true, Resolves: true, Claimed: true, Gone: true}, {Key: "b/x", Created: young}}, "b/x", ""},
+		"one that keeps it, against all proofs": {[]Contender{{Key: "b/x", Created: old, Begun: true, Resolves: true, Claimed: true}, {Key: "a/x", Created: young, Begun: true, Had: true}}, "a/x", "it has begun with that name, and keeps it. Choose another name, or decommission"},
+		"one that had it and never began":       {[]Contender{{Key: "a/x", Created: young, Had: true}, {Key: "b/x", Created: young, Claimed: true}}, "b/x", "a SubdomainClaim of its namespace"},
 		"in one second, the one that had it":    {[]Contender{{Key: "a/x", Created: young}, {Key: "b/x", Created: young, Had: true}}, "b/x", ""},
 	} {
 		h := HolderOf(noon, c.all)
@@ -40,13 +42,16 @@ func TestWhoHasAName(t *testing.T) {
 	}
 }
 
-// Whoever has begun with a name keeps it against all that come without a proof, whatever time passes.
+// Whoever has begun with a name keeps it against all others, whatever they prove and whatever time passes.
 func TestAPlatformKeepsItsName(t *testing.T) {
 	mine := Contender{Key: "a/x", Created: noon, Begun: true, Had: true}
 	for _, after := range []time.Duration{0, time.Minute, Hold, 100 * Hold} {
 		for _, created := range []time.Duration{-100 * Hold, -time.Second, 0, time.Second, 100 * Hold} {
-			if h := HolderOf(noon.Add(after), []Contender{{Key: "b/x", Created: noon.Add(created)}, mine}); h.Holder != mine.Key {
-				t.Errorf("after %v, one that was created %v later has it", after, created)
+			for proofs := range 8 {
+				other := Contender{Key: "b/x", Created: noon.Add(created), Claimed: proofs&1 != 0, Resolves: proofs&2 != 0, Begun: proofs&4 != 0}
+				if h := HolderOf(noon.Add(after), []Contender{other, mine}); h.Holder != mine.Key {
+					t.Errorf("after %v, one that was created %v later has it: %+v", after, created, other)
+				}
 			}
 		}
 	}

@@ -26,9 +26,10 @@ var rules = []func(*world, *Decision) (reason, message string){
 		}
 		return yubav1.ReasonPlatformInvalid, "The blueprint cannot be made: " + strings.Join(w.Problems, "; ")
 	},
-	// Two platforms with one name would fight for the same records and machines.
+	// Two platforms with one name would fight for the same records and machines. To remove its own stacks, a platform needs
+	// no name.
 	func(w *world, _ *Decision) (string, string) {
-		if w.Holder == "" {
+		if w.Holder == "" || w.Decommission {
 			return "", ""
 		}
 		return yubav1.ReasonPlatformDomainTaken, w.Holder

@@ -114,7 +114,7 @@ var recordStates = map[yubav1.PlatformRecordState]standing.State{
 var reasons = map[string]standing.State{
 	yubav1.ReasonPlatformReady: standing.Ready, yubav1.ReasonPlatformProgressing: standing.Running, yubav1.ReasonPlatformApproval: standing.Pending,
 	yubav1.ReasonPlatformRemoving: standing.Deleting, yubav1.ReasonPlatformAway: standing.Suspended, yubav1.ReasonPlatformDecommissioned: standing.Suspended,
-	yubav1.ReasonPlatformSuspended: standing.Suspended, "": standing.Running,
+	yubav1.ReasonPlatformSuspended: standing.Suspended, yubav1.ReasonPlatformMoved: standing.Suspended, "": standing.Running,
 }
 
 // stateOf is the mark of a platform, and the word on it.
@@ -129,6 +129,8 @@ func stateOf(p *yubav1.Platform) (standing.State, string) {
 		return state, "decommissioned"
 	case yubav1.ReasonPlatformAway:
 		return state, "away"
+	case yubav1.ReasonPlatformMoved:
+		return state, "moved"
 	case yubav1.ReasonPlatformRemoving:
 		return state, "removing"
 	}

@@ -42,7 +42,7 @@ func TestPhasesSayWhatTheyWaitForAndLeadToTheirStacks(t *testing.T) {
 func TestEachReasonAndStateHasAMark(t *testing.T) {
 	for reason, want := range map[string]string{
 		yubav1.ReasonPlatformReady: "ready ready", yubav1.ReasonPlatformApproval: "pending pending", yubav1.ReasonPlatformProgressing: "running running", yubav1.ReasonPlatformRemoving: "deleting removing",
-		yubav1.ReasonPlatformAway: "suspended away", yubav1.ReasonPlatformDecommissioned: "suspended decommissioned", yubav1.ReasonPlatformSuspended: "suspended suspended",
+		yubav1.ReasonPlatformAway: "suspended away", yubav1.ReasonPlatformDecommissioned: "suspended decommissioned", yubav1.ReasonPlatformSuspended: "suspended suspended", yubav1.ReasonPlatformMoved: "suspended moved",
 		yubav1.ReasonPlatformPhaseFailed: "failed failed", yubav1.ReasonPlatformDomainTaken: "failed failed", yubav1.ReasonPlatformInvalid: "failed failed",
 	} {
 		p := &yubav1.Platform{}

@@ -61,6 +61,8 @@ var (
 	ServiceAccounts   = Kind{GK: gk("", "ServiceAccount"), Plural: "serviceaccounts"}
 	ExternalArtifacts = Kind{GK: gk(groupSource, "ExternalArtifact"), Plural: "externalartifacts"}
 	Tenants           = Kind{GK: gk(groupTenants, "Tenant"), Plural: "tenants", Active: true, Status: true}
+	// Nothing but the mark stops its controller: spec.suspend of a platform would suspend its stacks.
+	Platforms = Kind{GK: gk("yuba.dev", "Platform"), Plural: "platforms", Active: true, Status: true}
 )
 
 // Kinds are all kinds that move, in the order in which they are created.
@@ -84,8 +86,7 @@ var Kinds = []Kind{
 	{GK: gk(groupTenants, "TenantRegistry"), Plural: "tenantregistries", Active: true, Status: true},
 	{GK: gk(groupTenants, "TenantTemplate"), Plural: "tenanttemplates", Active: true, Status: true},
 	Tenants,
-	// Nothing but the mark stops its controller: spec.suspend of a platform would suspend its stacks.
-	{GK: gk("yuba.dev", "Platform"), Plural: "platforms", Active: true, Status: true},
+	Platforms,
 	Stacks,
 }
 

@@ -222,6 +222,14 @@ func (m *Mover) works(ctx context.Context, p *pair, queued string, waited time.D
 		}
 		return "", nil
 	}
+	if p.kind.GK == shape.Platforms.GK {
+		// The same, but without patience: a pass that began before the mark would make stacks that run at both homes. The
+		// message is that of this mark, as the reason may still be that of an earlier arrival.
+		if says := ofCondition(p.source, "Ready", "message"); says != infrav1.TrimMessage(moving.Held(p.source)) {
+			return "its controller has not seen the mark", nil
+		}
+		return "", nil
+	}
 	if p.kind.GK != shape.Stacks.GK {
 		// A suspended object of Flux may never report the end of its last pass.
 		if waited < patienceOf(p) && condition(p.source, "Reconciling") == "True" {

@@ -1,0 +1,118 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+)
+
+// rival creates a platform with the blueprint of another one, in another namespace.
+func (w *world) rival(first *yubav1.Platform, changes ...func(*yubav1.PlatformSpec)) (*world, *yubav1.Platform) {
+	w.Helper()
+	theirs := &world{T: w.T, Client: w.Client, namespace: apitest.Namespace(w.T)}
+	p := theirs.platform("rival", first.Spec.Domain.FQDN, changes...)
+	return theirs, p
+}
+
+// pool creates a pool of all names below a domain.
+func (w *world) pool(namespace string) {
+	w.Helper()
+	p := &yubav1.SubdomainPool{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pool"},
+		Spec: yubav1.SubdomainPoolSpec{Domain: w.domain(), Whole: true, Manual: &yubav1.ManualDNS{Resolver: "192.0.2.66:53"}}}
+	if err := w.Create(w.Context(), p); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// claim creates a committed claim of the domain.
+func (w *world) claim(namespace, poolNamespace string) {
+	w.Helper()
+	c := &yubav1.SubdomainClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "name"}, Spec: yubav1.SubdomainClaimSpec{Name: "any"}}
+	c.Spec.PoolRef.Name, c.Spec.PoolRef.Namespace = "pool", poolNamespace
+	if err := w.Create(w.Context(), c); err != nil {
+		w.Fatal(err)
+	}
+	c.Status.Phase, c.Status.Domain = yubav1.SubdomainCommitted, w.domain()
+	if err := w.Status().Update(w.Context(), c); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// A platform that makes nothing: whoever proves the name with a claim gets it.
+func TestAClaimProvesAName(t *testing.T) {
+	w := newWorld(t)
+	w.pool(w.namespace)
+	first := w.platform("first", w.domain())
+	w.await(first, yubav1.ReasonPlatformProgressing, "")
+	theirs, second := w.rival(first)
+	w.await(second, yubav1.ReasonPlatformDomainTaken, "A platform of another namespace has the same DNS name: it is older, and may begin until")
+	w.claim(theirs.namespace, w.namespace)
+	w.await(second, yubav1.ReasonPlatformProgressing, "0/5 ready")
+	w.await(first, yubav1.ReasonPlatformDomainTaken, "a SubdomainClaim of its namespace has the name. Choose another name, or release that claim")
+	if w.stack("first-eu-network") == nil {
+		t.Error("the stacks of the first platform are not left alone")
+	}
+	// It may go nevertheless: its stacks are its own.
+	w.change(first, func(s *yubav1.PlatformSpec) { s.Decommission = true })
+	w.await(first, yubav1.ReasonPlatformDecommissioned, "Nothing of the platform is left")
+	w.await(second, yubav1.ReasonPlatformProgressing, "0/5 ready")
+}
+
+// People can make a pool of any domain, with a server of their own.
+func TestAClaimOfAnotherPoolProvesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.pool("default") // that of the domain
+	first := w.platform("first", w.domain())
+	w.await(first, yubav1.ReasonPlatformProgressing, "")
+	theirs, second := w.rival(first)
+	w.pool(theirs.namespace)
+	w.claim(theirs.namespace, "")
+	w.claim(w.namespace, "default")
+	w.await(second, yubav1.ReasonPlatformDomainTaken, "a SubdomainClaim of its namespace has the name")
+	w.await(first, yubav1.ReasonPlatformProgressing, "0/5 ready")
+}
+
+// A platform that runs keeps its name, whatever others say about themselves with their own pool, resolver, stacks and
+// blueprint.
+func TestNobodyTakesTheNameOfARunningPlatform(t *testing.T) {
+	w := newWorld(t)
+	first := w.platform("first", w.domain())
+	w.await(first, yubav1.ReasonPlatformProgressing, "")
+	w.becomes("first-eu-network", metav1.ConditionTrue, infrav1.ReasonOutputsWritten, "")
+	w.await(first, yubav1.ReasonPlatformProgressing, "1/5 ready")
+	theirs, second := w.rival(first, func(s *yubav1.PlatformSpec) { s.Domain.Manual = &yubav1.PlatformManualDNS{Resolver: "192.0.2.54:53"} })
+	const keeps = "it has begun with that name, and keeps it. Choose another name, or decommission or delete that platform"
+	w.await(second, yubav1.ReasonPlatformDomainTaken, keeps)
+
+	w.pool(theirs.namespace)
+	w.claim(theirs.namespace, "")
+	stack := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: theirs.namespace, Name: "rival-eu-machines",
+		Labels: map[string]string{yubav1.LabelPlatform: "rival", yubav1.LabelPlatformRegion: "eu", yubav1.LabelPlatformPhase: "machines"}}}
+	stack.Spec.SourceRef = &infrav1.CrossNamespaceSourceReference{Kind: "ExternalArtifact", Name: "modules"}
+	if err := w.Create(t.Context(), stack); err != nil {
+		t.Fatal(err)
+	}
+	theirs.becomes(stack.Name, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, "")
+	theirs.addresses(stack.Name, `{"addresses": ["192.0.2.1"]}`)
+	theirs.records(second, yubav1.ReasonRecordsPresent, "All 2 DNS records exist")
+	// A blueprint that cannot be made is not DomainTaken, and still has no name.
+	w.change(second, func(s *yubav1.PlatformSpec) { s.Library = nil })
+	w.await(second, yubav1.ReasonPlatformInvalid, "")
+	w.change(second, func(s *yubav1.PlatformSpec) { s.Library = first.Spec.Library.DeepCopy() })
+	w.await(second, yubav1.ReasonPlatformDomainTaken, keeps)
+
+	// A pass of the first, after all that.
+	w.change(first, func(s *yubav1.PlatformSpec) { s.Approval = yubav1.ApprovalAuto })
+	w.await(first, yubav1.ReasonPlatformProgressing, "1/5 ready")
+	if held := conditions.Of(first, yubav1.ConditionDomainHeld); held.Status != metav1.ConditionTrue {
+		t.Errorf("the first platform does not have its name: %s", held.Message)
+	}
+}
