@@ -207,14 +207,21 @@ func (f *making) unbundle(cmd *cobra.Command) (clean func(), err error) {
 	}
 	clean = func() { os.RemoveAll(dir) } //nolint:errcheck // it is a temporary directory
 	summary, err := bundle.Read(cmd.Context(), file, dir)
+	takes := f.from == "" && bundle.Has(dir, bundle.ManifestDir) || f.modules == "" && bundle.Has(dir, bundle.ModuleDir)
+	if err == nil && digest == "" && takes {
+		err = ui.Exitf(ui.ExitUsage, "its blueprint and modules would run with your credentials: give the digest that \"yuba bootstrap bundle\" printed to --bundle-digest, or name others with --from and --modules. Nothing of it was used")
+	}
 	if err == nil && digest != "" && digest != summary.Digest {
 		err = fmt.Errorf("its digest is %s, and --bundle-digest is %s: it is another bundle, or somebody changed it. Nothing of it was used", summary.Digest, digest)
 	}
-	if err == nil && f.from == "" {
+	own := f.from != "" // a blueprint of one's own need not use the bundle's modules
+	if err == nil && !own && bundle.Has(dir, bundle.ManifestDir) {
 		f.from, err = onlyIn(filepath.Join(dir, bundle.ManifestDir), "blueprint", "--from FILE")
 	}
 	if err == nil && f.modules == "" && bundle.Has(dir, bundle.ModuleDir) {
-		f.modules, err = onlyIn(filepath.Join(dir, bundle.ModuleDir), "directory of modules", "--modules DIR")
+		if f.modules, err = onlyIn(filepath.Join(dir, bundle.ModuleDir), "directory of modules", "--modules DIR"); err != nil && own {
+			f.modules, err = "", nil
+		}
 	}
 	if err != nil {
 		clean()

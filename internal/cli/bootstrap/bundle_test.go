@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/yuba-dev/yuba/internal/platform/blueprint"
 	"github.com/yuba-dev/yuba/internal/registry/bundle"
@@ -99,6 +100,72 @@ func TestWhatABundleCannotHave(t *testing.T) {
 		}
 		if _, _, err := contentOfFiles(t, bundled+test.more, files); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What runs with credentials is from a bundle only if its digest came over another way.
+func TestABundleWithABlueprintNeedsItsDigest(t *testing.T) {
+	for name, test := range map[string]struct {
+		files               []string
+		from, modules       string
+		digest              bool
+		want                string
+		fromOwn, modulesOwn string
+	}{
+		"no digest":                               {files: []string{"manifests/p.yaml", "modules/m/main.tf"}, want: "--bundle-digest"},
+		"the digest":                              {files: []string{"manifests/p.yaml", "modules/m/main.tf"}, digest: true, fromOwn: "p.yaml", modulesOwn: "m"},
+		"both are the user's":                     {files: []string{"manifests/p.yaml", "modules/m/main.tf"}, from: "a", modules: "b", fromOwn: "a", modulesOwn: "b"},
+		"modules of the bundle without digest":    {files: []string{"modules/m/main.tf"}, from: "a", want: "--bundle-digest"},
+		"no blueprint in it: one is asked for":    {files: []string{"modules/m/main.tf"}, digest: true, modulesOwn: "m"},
+		"several directories, own blueprint":      {files: []string{"modules/m/main.tf", "modules/n/main.tf"}, from: "a", digest: true, fromOwn: "a"},
+		"several directories, bundle's blueprint": {files: []string{"manifests/p.yaml", "modules/m/main.tf", "modules/n/main.tf"}, digest: true, want: "--modules DIR"},
+	} {
+		dir, path := t.TempDir(), filepath.Join(t.TempDir(), "b.tar")
+		for _, file := range test.files {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, file), []byte("a"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		summary, err := bundle.Pack(t.Context(), dir, out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		cmd := &cobra.Command{}
+		cmd.SetContext(t.Context())
+		digest := ""
+		if test.digest {
+			digest = summary.Digest
+		}
+		cmd.Flags().String("bundle", path, "")
+		cmd.Flags().String("bundle-digest", digest, "")
+		f := &making{from: test.from, modules: test.modules}
+		clean, err := f.unbundle(cmd)
+		if err != nil {
+			if test.want == "" || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		clean()
+		base := func(path string) string {
+			if path == "" {
+				return ""
+			}
+			return filepath.Base(path)
+		}
+		if test.want != "" || base(f.from) != test.fromOwn || base(f.modules) != test.modulesOwn {
+			t.Errorf("%s: %+v", name, f)
 		}
 	}
 }

@@ -81,6 +81,16 @@ func (w *writer) comment(folded []group) string {
 	}
 	w.line(title, "\n\n**", headline(r), "**\n")
 	w.problems(r.Problems)
+	if n := len(r.NoStatus); n > 0 && w.cut.names > 0 {
+		var names []string
+		for _, name := range r.NoStatus[:min(n, w.cut.names)] {
+			names = append(names, code(name, 100))
+		}
+		if n > len(names) {
+			names = append(names, fmt.Sprintf("and %d more", n-len(names)))
+		}
+		w.line("These environments have no status of their own, because there are too many, or because of the name: ", strings.Join(names, ", "), "\n")
+	}
 	w.table(folded)
 	for i, g := range folded {
 		if w.out.Len() > w.style.Limit {

@@ -105,6 +105,8 @@ type Report struct {
 	// before the merge.
 	Plans string
 	Apply bool
+	// NoStatus are changed environments without a status of their own.
+	NoStatus []string
 	// Deaf says that nobody reads commands in comments.
 	Deaf bool
 }

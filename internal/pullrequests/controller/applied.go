@@ -140,13 +140,12 @@ func (r *Reconciler) handOver(ctx context.Context, m *memory, l *link, p *pull) 
 	}
 	if p.Merged == nil { // from now on it is not the open one
 		p.stop()
-		p.Merged = &merged{At: r.now().UTC(), Commit: p.Now.MergeCommit, Base: base.Revision}
-		review, err := r.review(ctx, l, p)
+		made, err := r.reviewMerged(ctx, l, p)
 		if err != nil {
-			p.Merged = nil
 			return true, err
 		}
-		p.Merged.Approvers, p.Merged.Objections = review.Approvers, review.Objections
+		made.Base = base.Revision
+		p.Merged = made
 	}
 	for _, t := range slices.Clone(held) {
 		name := t.Namespace + "/" + t.Name

@@ -95,7 +95,7 @@ func (r *Reconciler) unlock(ctx context.Context, m *memory, p *pull, names []str
 
 // reviewNow asks who has approved the planned head, and makes sure that the owners of its stacks are still the present ones.
 func (r *Reconciler) reviewNow(ctx context.Context, l *link, p *pull) (decide.Review, error) {
-	if err := r.sameOwners(ctx, l, p); err != nil {
+	if err := r.sameOwners(ctx, l, p, p.Now.Base.Branch); err != nil {
 		return decide.Review{}, err
 	}
 	return r.review(ctx, l, p)

@@ -115,7 +115,7 @@ func (r *Reconciler) showEnvironments(ctx context.Context, o *yubav1.PullRequest
 		}
 	}
 	waiting, running := p.numbers()
-	for _, name := range firstEnvironments(parts) {
+	for _, name := range e.first(parts) {
 		status := statusOf(o, p, *parts[name])
 		status.Name, status.Annotations = status.Name+"/"+name, nil // the status of all stacks has them
 		said := string(status.Result)
@@ -133,11 +133,47 @@ func (r *Reconciler) showEnvironments(ctx context.Context, o *yubav1.PullRequest
 	return nil
 }
 
-// firstEnvironments are the environments that get a status, those with changes first.
-func firstEnvironments(parts map[string]*comment.Report) []string {
-	idle := func(name string) int { return -min(len(parts[name].Stacks)+len(parts[name].Consequences), 1) }
-	names := slices.SortedFunc(maps.Keys(parts), func(a, b string) int { return cmp.Or(idle(a)-idle(b), cmp.Compare(a, b)) })
+// first are the environments that get a status: those of stacks that exist, and of these those with changes first. A pull
+// request that adds many environments replaces no status that branch protection may require.
+func (e *environments) first(parts map[string]*comment.Report) []string {
+	known := map[string]bool{}
+	for _, name := range e.of {
+		known[name] = true
+	}
+	rank := func(name string) int {
+		rank := -min(len(parts[name].Stacks)+len(parts[name].Consequences), 1)
+		if !known[name] {
+			rank += 2
+		}
+		return rank
+	}
+	names := slices.SortedFunc(maps.Keys(parts), func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) })
 	return names[:min(len(names), maxEnvironments)]
+}
+
+// withoutStatus are the changed environments that get no status: there are too many, or the name is that of the status of
+// the apply.
+func (r *Reconciler) withoutStatus(ctx context.Context, o *yubav1.PullRequestPlanner, m *memory, l *link, p *pull, shown comment.Report) (out []string, err error) {
+	if o.Spec.Feedback.EnvironmentLabel == "" {
+		return nil, nil
+	}
+	e, err := r.environments(ctx, o, m, l)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := r.reports(ctx, e, p, shown)
+	if err != nil {
+		return nil, err
+	}
+	first := e.first(parts)
+	for name, part := range parts {
+		reserved := cmp.Or(o.Spec.Feedback.Status, "yuba")+"/"+name == applyStatus(o)
+		if len(part.Stacks)+len(part.Consequences) > 0 && (reserved || !slices.Contains(first, name)) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
 }
 
 // applyStatus is the name of the status that says whether a pull request is applied.

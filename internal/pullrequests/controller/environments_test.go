@@ -163,7 +163,31 @@ func TestEnvironmentsAreNamedAsTheirLabel(t *testing.T) {
 	for i := range 30 {
 		parts[fmt.Sprintf("env-%02d", i)] = &comment.Report{}
 	}
-	if got := firstEnvironments(parts); len(got) != maxEnvironments || got[0] != "zzz" {
+	if got := (&environments{}).first(parts); len(got) != maxEnvironments || got[0] != "zzz" {
 		t.Errorf("of many, %q have a status", got)
+	}
+}
+
+// TestNewEnvironmentsPushOutNone: a pull request that adds many environments leaves the statuses of the others, and says which
+// of its own have none.
+func TestNewEnvironmentsPushOutNone(t *testing.T) {
+	s := newStaged(t)
+	s.label(t, "dns", "apply")
+	s.p.Stacks = []*planned{{Name: s.ns + "/dns", State: comment.Planned}}
+	for i := range maxEnvironments {
+		s.p.Stacks = append(s.p.Stacks, &planned{Name: fmt.Sprintf("%s/new-%02d", s.ns, i), State: comment.Planned, Environment: fmt.Sprintf("a%02d", i)})
+	}
+	s.says(t, nil)
+	if _, ok := s.f.set["yuba/prod"]; !ok {
+		t.Errorf("prod has no status: %v", slices.Sorted(maps.Keys(s.f.set)))
+	}
+	left, err := s.withoutStatus(t.Context(), s.o, s.m, s.l, s.p, report(s.o, s.m, s.p))
+	if err != nil || strings.Join(left, " ") != "a18 a19 apply" {
+		t.Errorf("without a status: %q, %v", left, err)
+	}
+	shown := report(s.o, s.m, s.p)
+	shown.NoStatus = left
+	if text := comment.Render(shown, comment.Style{Limit: 60000}); !strings.Contains(text, "no status of their own") || !strings.Contains(text, "a19") {
+		t.Error(text)
 	}
 }

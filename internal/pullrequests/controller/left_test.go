@@ -183,7 +183,7 @@ func TestAnotherTarget(t *testing.T) {
 		"the same branch":                      {"main", forge.Open, true},
 		"another branch":                       {"release", forge.Open, false},
 		"another branch, and it is merged":     {"release", forge.Merged, true},
-		"a record that does not know a branch": {"", forge.Open, true},
+		"a record that does not know a branch": {"", forge.Open, false},
 	} {
 		p := &pull{Head: "head", Found: true, Base: c.base, Stacks: []*stack{{Name: "prod/net"}}, Approvals: []approval{{}},
 			Now: forge.PullRequest{State: c.state, Head: forge.End{Commit: "head"}, Base: forge.End{Branch: "main"}}}

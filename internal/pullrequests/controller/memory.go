@@ -187,6 +187,8 @@ type merged struct {
 	// Approvers and Objections are those of the planned head.
 	Approvers  []forge.User
 	Objections []string
+	// Void says why approvals do not count for the merge; empty if they do.
+	Void string `json:",omitempty"`
 	// Watched says that all is over but drift. Said are digests of the statuses of stacks.
 	Watched bool              `json:",omitempty"`
 	Said    map[string]string `json:",omitempty"`

@@ -4,9 +4,11 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,11 +39,11 @@ func (r *Reconciler) merge(ctx context.Context, o *yubav1.PullRequestPlanner, m 
 	}
 	if p.Merged == nil {
 		p.stop()
-		review, err := r.review(ctx, l, p)
+		made, err := r.reviewMerged(ctx, l, p)
 		if err != nil {
 			return err
 		}
-		p.Merged = &merged{At: r.now().UTC(), Commit: p.Now.MergeCommit, Approvers: review.Approvers, Objections: review.Objections}
+		p.Merged = made
 	}
 	r.fetchMerged(ctx, m, l, p)
 	done := true
@@ -85,6 +87,51 @@ func (r *Reconciler) review(ctx context.Context, l *link, p *pull) (decide.Revie
 	return p.judge(opinions), nil
 }
 
+// reviewMerged asks who has approved the planned head of a pull request that has just been merged. Nobody has, if it was
+// merged into another branch, or its stacks have other owners by now.
+func (r *Reconciler) reviewMerged(ctx context.Context, l *link, p *pull) (*merged, error) {
+	review, err := r.review(ctx, l, p)
+	if err != nil {
+		return nil, err
+	}
+	out := &merged{At: r.now().UTC(), Commit: p.Now.MergeCommit, Approvers: review.Approvers, Objections: review.Objections}
+	if out.Void, err = r.voided(ctx, l, p); err != nil {
+		return nil, err
+	}
+	if out.Void != "" {
+		out.Approvers = nil
+	}
+	return out, nil
+}
+
+// voided says why approvals of the planned head are not about the merge; empty if they are.
+func (r *Reconciler) voided(ctx context.Context, l *link, p *pull) (string, error) {
+	switch {
+	case !p.Found || len(p.Stacks) == 0:
+		return "", nil // there is nothing to approve
+	case p.Base == "":
+		return "the branch that the approved plans were made for is not known", nil
+	case p.Base != p.Now.Base.Branch:
+		return "its plans were made and approved for another branch than the one it was merged into", nil
+	case r.Owners == nil || l.planner == nil || !l.planner.Spec.Approvals.CodeOwners:
+		return "", nil
+	}
+	// The merge commit has CODEOWNERS of the branch just before the merge, unless the pull request itself changes it.
+	changes, err := l.forge.ChangedFiles(ctx, p.Now.Number, l.forge.Limits().Files)
+	if err != nil {
+		return "", fmt.Errorf("find out whether the merged pull request %d changes CODEOWNERS: %w", p.Now.Number, err)
+	}
+	own := func(name string) bool { return slices.Contains(l.forge.Limits().Codeowners, name) }
+	if changes.Incomplete || slices.ContainsFunc(namesOf(changes.Files), own) {
+		return "it changes CODEOWNERS, or too many files to tell, so that the owners before the merge are not known", nil
+	}
+	err = r.sameOwners(ctx, l, p, cmp.Or(p.Now.MergeCommit, p.Now.Base.Branch))
+	if errors.Is(err, errOwnersMoved) {
+		return "CODEOWNERS of the target branch changed after the owners of its stacks were found", nil
+	}
+	return "", err
+}
+
 // judge judges opinions of the forge, and approvals by commands.
 func (p *pull) judge(opinions []decide.Opinion) decide.Review {
 	for _, a := range p.Approvals { // the right was asked for when the command came
@@ -120,7 +167,7 @@ func (r *Reconciler) follow(ctx context.Context, o *yubav1.PullRequestPlanner, l
 	if err != nil {
 		return "", err
 	}
-	fate, why := decide.AfterMerge(decide.Merged{Allowed: o.Spec.Merge.ApproveReviewed, Review: decide.Review{Approvers: p.Merged.Approvers, Objections: p.Merged.Objections},
+	fate, why := decide.AfterMerge(decide.Merged{Allowed: o.Spec.Merge.ApproveReviewed, Review: decide.Review{Approvers: p.Merged.Approvers, Objections: p.Merged.Objections}, Void: p.Merged.Void,
 		Shown: s.approvable(), Commit: p.Merged.Commit, Planned: t.Status.LastPlannedRevision, Applied: t.Status.LastAppliedRevision,
 		Pending: pending, Changes: t.Status.Plan.ChangesDigest, Approved: t.Status.Plan.Approved || pending != "" && t.Spec.ApprovePlan == pending,
 		Same: same, OtherInputs: p.otherInputs(ctx, r, l, s, &t), Failed: failedAt(&t, p.Merged.Commit), OwnersMissing: l.missingOwners(s, p.Merged.Approvers)})

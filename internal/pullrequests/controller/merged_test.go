@@ -5,12 +5,15 @@ package controller
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/pullrequests/discover"
+	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 )
 
 // fetched is a base that is fetched.
@@ -21,6 +24,52 @@ type fetched struct {
 
 func (f fetched) Base(context.Context, *sourcev1.GitRepository) (*Source, error) {
 	return &f.source, nil
+}
+
+// TestApprovalsAreAboutTheMerge: whoever approved plans for another branch, or owned the files once, did not approve the merge.
+func TestApprovalsAreAboutTheMerge(t *testing.T) {
+	changes := func(names ...string) (c forge.Changes) {
+		for _, name := range names {
+			c.Files = append(c.Files, forge.File{Path: name})
+		}
+		return c
+	}
+	for sentence, c := range map[string]struct {
+		change func(*asking, *changingOwners)
+		void   string
+	}{
+		"nothing has changed":                      {func(*asking, *changingOwners) {}, ""},
+		"others own the files":                     {func(_ *asking, f *changingOwners) { f.text = "* @carol" }, "changed after the owners"},
+		"a record without owners":                  {func(a *asking, _ *changingOwners) { a.p.OwnersOf = "" }, "changed after the owners"},
+		"others own the files, but need not agree": {func(a *asking, f *changingOwners) { f.text, a.l.planner.Spec.Approvals.CodeOwners = "* @carol", false }, ""},
+		"it changes other files":                   {func(_ *asking, f *changingOwners) { f.changes = changes("main.tf", "docs/CODEOWNERS.md") }, ""},
+		"it changes CODEOWNERS":                    {func(_ *asking, f *changingOwners) { f.changes = changes("CODEOWNERS") }, "it changes CODEOWNERS"},
+		"it changes too many files":                {func(_ *asking, f *changingOwners) { f.changes.Incomplete = true }, "too many files"},
+		"it was merged into another branch":        {func(a *asking, _ *changingOwners) { a.p.Now.Base.Branch = "release" }, "for another branch"},
+		"a record without a branch":                {func(a *asking, _ *changingOwners) { a.p.Base = "" }, "is not known"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			a := newAsking(t)
+			f := &changingOwners{a.f, "* @bob"}
+			a.l.forge, a.l.planner.Spec.Approvals.CodeOwners = f, true
+			a.Owners = func(_ forge.Kind, _ string, text []byte, _ []string) ([][]string, error) {
+				return [][]string{strings.Fields(string(text))[1:]}, nil
+			}
+			a.p.Base, a.p.Now.Base.Branch = "main", "main"
+			if err := a.own(t.Context(), a.l, a.p, &finding{changed: []string{"main.tf"}}); err != nil {
+				t.Fatal(err)
+			}
+			c.change(a, f)
+			a.p.Now.State, a.p.Now.MergeCommit = forge.Merged, strings.Repeat("c", 40)
+			if err := a.merge(t.Context(), &yubav1.PullRequestPlanner{}, a.m, a.l, a.p); err != nil {
+				t.Fatal(err)
+			}
+			got := a.p.Merged
+			if got == nil || len(got.Approvers) > 0 != (c.void == "") || (got.Void == "") != (c.void == "") || !strings.Contains(got.Void, c.void) {
+				t.Errorf("the merge is %+v", got)
+			}
+		})
+	}
 }
 
 func TestFilesOfTheMergeCommit(t *testing.T) {

@@ -73,16 +73,16 @@ func (r *Reconciler) own(ctx context.Context, l *link, p *pull, f *finding) erro
 // errOwnersMoved means that CODEOWNERS is another one than that which the owners of the stacks are from.
 var errOwnersMoved = errors.New("the owners of the stacks must be found anew")
 
-// sameOwners returns [errOwnersMoved] if CODEOWNERS of the target branch has changed since the owners of the stacks were
-// found, and owners must approve.
-func (r *Reconciler) sameOwners(ctx context.Context, l *link, p *pull) error {
+// sameOwners returns [errOwnersMoved] if CODEOWNERS at a branch or commit is another one than when the owners of the stacks
+// were found, and owners must approve.
+func (r *Reconciler) sameOwners(ctx context.Context, l *link, p *pull, ref string) error {
 	if r.Owners == nil || !l.planner.Spec.Approvals.CodeOwners {
 		return nil
 	}
-	place, content, err := forge.Codeowners(ctx, l.forge, p.Now.Base.Branch)
+	place, content, err := forge.Codeowners(ctx, l.forge, ref)
 	unread := unreadable(err)
 	if err != nil && !unread {
-		return fmt.Errorf("read CODEOWNERS of the branch %s, whose owners must approve: %w", p.Now.Base.Branch, err)
+		return fmt.Errorf("read CODEOWNERS at %s, whose owners must approve: %w", ref, err)
 	}
 	if ownersVersion(place, content, unread) != p.OwnersOf {
 		return errOwnersMoved

@@ -54,6 +54,12 @@ func (f *reviewing) SetComment(_ context.Context, _ int, _, text string) (forge.
 	return forge.Comment{}, nil
 }
 
+func (f *reviewing) SetStatus(context.Context, string, forge.Status) error { return nil }
+
+func (f *reviewing) Comments(context.Context, int, time.Time) ([]forge.Comment, error) {
+	return nil, nil
+}
+
 // oneTree has the same files everywhere, and oneInput the same values of inputs.
 type oneTree struct {
 	Sources

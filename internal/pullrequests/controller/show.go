@@ -89,6 +89,9 @@ func (r *Reconciler) show(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 	var at time.Time
 	if !o.Spec.Feedback.NoComment && r.worthAComment(p) {
 		var err error
+		if shown.NoStatus, err = r.withoutStatus(ctx, o, m, l, p, shown); err != nil {
+			return err
+		}
 		if whole, at, err = r.setComment(ctx, m, l, p, shown); err != nil {
 			return err
 		}

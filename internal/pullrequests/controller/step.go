@@ -83,9 +83,9 @@ func (r *Reconciler) step(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 }
 
 // retarget forgets the plans of an open pull request that has got another branch to merge into: it changes other files, and
-// the approvals were about another merge.
+// the approvals were about another merge. An unknown branch of a former version's record is another one.
 func (p *pull) retarget() {
-	if p.Found && p.Now.State == forge.Open && p.Base != "" && p.Base != p.Now.Base.Branch {
+	if p.Found && p.Now.State == forge.Open && p.Base != p.Now.Base.Branch {
 		p.clear()
 	}
 }

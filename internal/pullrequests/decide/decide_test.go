@@ -122,6 +122,7 @@ func TestAfterMerge(t *testing.T) {
 		"nothing was shown, and digests are empty": {merged(func(m *Merged) { m.Shown, m.Changes = "", "" }), Differs},
 		"nobody approved":                          {merged(func(m *Merged) { m.Review = Review{} }), Unreviewed},
 		"somebody objects":                         {merged(func(m *Merged) { m.Review.Objections = []string{"bob"} }), Unreviewed},
+		"approvals do not count for this merge":    {merged(func(m *Merged) { m.Void = "it was merged elsewhere" }), Unreviewed},
 		"reviews do not approve here":              {merged(func(m *Merged) { m.Allowed = false }), Unreviewed},
 		"the merge commit is not planned yet":      {merged(func(m *Merged) { m.Planned = "main@sha1:before" }), Awaited},
 		"other files with the same changes":        {merged(func(m *Merged) { m.Same = false }), Differs},

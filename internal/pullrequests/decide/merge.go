@@ -60,6 +60,8 @@ type Merged struct {
 	// Allowed says that reviews approve at all.
 	Allowed bool
 	Review  Review
+	// Void says why approvals do not count; empty if they do.
+	Void string
 	// Shown is the digest of the changes that were shown; empty if there was no plan, or if not all of it was shown.
 	Shown string
 	// Commit is the merge commit.
@@ -130,6 +132,8 @@ func AfterMerge(m Merged) (Fate, string) {
 		return Unreviewed, fmt.Sprintf("the plan %s changes what was shown, and waits for an approval", m.Pending)
 	case len(m.Review.Objections) > 0:
 		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval: %s asked for changes", m.Pending, strings.Join(m.Review.Objections, ", "))
+	case m.Void != "":
+		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval: approvals of the pull request do not count, because %s", m.Pending, m.Void)
 	case !m.Review.Counts():
 		return Unreviewed, fmt.Sprintf("the plan %s waits for an approval: no member except for the author approved the pull request after its plans were shown", m.Pending)
 	case len(m.OwnersMissing) > 0:

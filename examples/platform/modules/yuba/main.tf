@@ -1,14 +1,3 @@
-locals {
-  # Rendered from the chart, see the README. A file has documents that lines with "---" separate.
-  texts = flatten([for f in sort(tolist(fileset(path.module, "manifests/*.yaml"))) : split("\n---\n", "\n${file("${path.module}/${f}")}\n")])
-  # Comments are not objects.
-  objects = { for text in local.texts : join("/", compact([
-    yamldecode(text).kind, try(yamldecode(text).metadata.namespace, ""), yamldecode(text).metadata.name,
-  ])) => text if can(yamldecode(text).metadata.name) }
-  kinds = { for key, text in local.objects : key => text if startswith(key, "CustomResourceDefinition/") }
-  rest  = { for key, text in local.objects : key => text if !startswith(key, "CustomResourceDefinition/") && key != "Namespace/${var.namespace}" }
-}
-
 resource "kubectl_manifest" "namespace" {
   yaml_body = yamlencode({ apiVersion = "v1", kind = "Namespace", metadata = { name = var.namespace, labels = var.labels } })
 
@@ -34,6 +23,7 @@ resource "kubectl_manifest" "object" {
   yaml_body         = each.value
   server_side_apply = true
   wait_for_rollout  = true
+  apply_only        = contains(local.kept, each.key)
 
   timeouts {
     create = "10m"
@@ -47,6 +37,10 @@ resource "terraform_data" "manifests" {
   input = length(local.objects)
 
   lifecycle {
+    precondition {
+      condition     = length(local.unread) == 0
+      error_message = "A document of manifests/ is not one YAML object with kind and metadata.name, so that it would not be installed. It begins with: ${substr(trimspace(join("", local.unread)), 0, 120)}"
+    }
     precondition {
       condition     = length(local.kinds) > 0 && anytrue([for key in keys(local.rest) : startswith(key, "Deployment/")])
       error_message = "manifests/ of the module yuba lacks the kinds or the rendered chart. Its README has both commands."

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,10 +29,14 @@ type reservation struct {
 	runs, begins bool
 	// refused says why it does not begin.
 	refused *decide.Refusal
+	// renewals is the claim's count before, was what the pool remembered of the name; nil for nothing.
+	renewals int32
+	was      *decide.Reservation
 }
 
 // reserve begins a reservation, unless one is running or is over: only another spec, a request to reconcile, or addresses
-// begin another. The pool counts them, so that a claim which is created anew does not begin with none.
+// begin another. The pool counts them, so that a claim which is created anew does not begin with none. It counts before the
+// name is taken: claims that begin at the same moment, or whose process ends, cannot have more than the pool allows.
 func (r *Reconciler) reserve(ctx context.Context, c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPool) (reservation, error) {
 	renewed := c.Annotations[infrav1.AnnotationReconcile] != c.Status.LastHandledReconcileAt
 	running := c.Status.Phase == yubav1.SubdomainReserved && c.Status.ExpiresAt != nil
@@ -41,19 +46,30 @@ func (r *Reconciler) reserve(ctx context.Context, c *yubav1.SubdomainClaim, pool
 	case running && !renewed:
 		return reservation{runs: true}, nil
 	}
-	var fresh yubav1.SubdomainPool
-	if err := r.Direct.Get(ctx, client.ObjectKeyFromObject(pool), &fresh); err != nil {
-		return reservation{}, fmt.Errorf("read the reservations of the SubdomainPool %s: %w", client.ObjectKeyFromObject(pool), err)
+	begins, a := reservation{runs: true, begins: true, renewals: c.Status.Renewals}, asked(c)
+	err := r.remember(ctx, pool, func(fresh *yubav1.SubdomainPool) []decide.Reservation {
+		known := reservationsOf(fresh)
+		begins.was = nil
+		if i := slices.IndexFunc(known, func(o decide.Reservation) bool { return o.Namespace == a.Namespace && o.Domain == a.Domain }); i >= 0 {
+			begins.was = &known[i]
+		}
+		counted, count, refused := budgetOf(fresh, c.Namespace).Reserve(r.Now(), known, a)
+		if begins.refused = refused; refused != nil {
+			return known
+		}
+		c.Status.Renewals = count
+		return counted
+	})
+	if err != nil {
+		return reservation{}, err
 	}
-	_, count, refused := budgetOf(&fresh, c.Namespace).Reserve(r.Now(), reservationsOf(&fresh), asked(c))
-	if refused != nil {
-		return reservation{runs: running, refused: refused}, nil // a running one ends when it ends
+	if begins.refused != nil {
+		return reservation{runs: running, refused: begins.refused}, nil // a running one ends when it ends
 	}
-	c.Status.Renewals = count
 	now := metav1.NewTime(r.Now())
 	end := metav1.NewTime(now.Add(max(cmp.Or(pool.Spec.ReservationTTL.Duration, reservationTTL), shortest)))
 	c.Status.ReservedAt, c.Status.ExpiresAt = &now, &end
-	return reservation{runs: true, begins: true}, nil
+	return begins, nil
 }
 
 // asked is a claim's next reservation.
@@ -65,13 +81,21 @@ func asked(c *yubav1.SubdomainClaim) decide.Reservation {
 	return a
 }
 
-// count notes in the pool that a claim's reservation has begun.
-func (r *Reconciler) count(ctx context.Context, c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPool) error {
-	a := decide.Reservation{Namespace: c.Namespace, Domain: c.Status.Domain, Claim: string(c.UID), Renewals: c.Status.Renewals}
+// giveBack takes back that a reservation was counted: the claim did not get the name.
+func (r *Reconciler) giveBack(ctx context.Context, c *yubav1.SubdomainClaim, pool *yubav1.SubdomainPool, begun reservation) error {
+	counted := c.Status.Renewals
+	c.Status.Renewals = begun.renewals
 	return r.remember(ctx, pool, func(fresh *yubav1.SubdomainPool) []decide.Reservation {
-		known, _, refused := budgetOf(fresh, c.Namespace).Reserve(r.Now(), reservationsOf(fresh), a)
-		if refused != nil { // another one was quicker
-			return reservationsOf(fresh)
+		known := reservationsOf(fresh)
+		i := slices.IndexFunc(known, func(o decide.Reservation) bool {
+			return o.Namespace == c.Namespace && o.Domain == c.Status.Domain && o.Claim == string(c.UID) && o.Renewals == counted
+		})
+		switch {
+		case i < 0: // another claim has been counted since
+		case begun.was == nil:
+			known = slices.Delete(known, i, i+1)
+		default:
+			known[i] = *begun.was
 		}
 		return known
 	})

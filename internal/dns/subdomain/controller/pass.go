@@ -79,12 +79,16 @@ func (r *Reconciler) pass(ctx context.Context, c *yubav1.SubdomainClaim) (outcom
 	if len(t.repaired) > 0 {
 		all = append(all, news{corev1.EventTypeWarning, yubav1.ReasonClaimRepaired, "Somebody changed the records, and Yuba wrote them again: " + strings.Join(t.repaired, "; ")})
 	}
+	var wrong *problem
+	if taken := errors.As(err, &wrong) && wrong.reason == yubav1.ReasonRecordOwned; reserves.begins && (t.released || taken) {
+		err = errors.Join(err, r.giveBack(ctx, c, pool, reserves))
+	} else if reserves.begins && err != nil {
+		c.Status.Renewals = reserves.renewals // it stays counted, as it may be written; the next pass counts the same
+	}
 	if err != nil {
 		return outcome{news: all}, err
 	}
-	if reserves.begins && !t.released {
-		err = r.count(ctx, c, pool)
-	} else if len(records) > 0 {
+	if len(records) > 0 {
 		err = r.forget(ctx, c, pool)
 	}
 	if err != nil {

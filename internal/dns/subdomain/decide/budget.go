@@ -30,7 +30,7 @@ type Budget struct {
 const (
 	// Memory is how long a reservation counts after it began.
 	Memory = 24 * time.Hour
-	// MaxReservations limits what a pool remembers. The newest are kept.
+	// MaxReservations limits what a pool remembers. The oldest of the namespace with the most are forgotten first.
 	MaxReservations = 1000
 )
 
@@ -70,7 +70,7 @@ func (b Budget) Reserve(now time.Time, known []Reservation, asked Reservation) (
 		}
 		asked.Renewals, asked.At = 0, now
 		kept = append(kept, asked)
-		return kept[max(0, len(kept)-MaxReservations):], 0, nil
+		return trim(kept), 0, nil
 	}
 	was := kept[mine]
 	count := was.Renewals + 1
@@ -82,6 +82,24 @@ func (b Budget) Reserve(now time.Time, known []Reservation, asked Reservation) (
 	}
 	asked.Renewals, asked.At = count, now
 	return append(slices.Delete(kept, mine, mine+1), asked), count, nil
+}
+
+// trim forgets reservations beyond the limit, so that a namespace with many makes no other one's counts go.
+func trim(kept []Reservation) []Reservation {
+	for len(kept) > MaxReservations {
+		count := map[string]int{}
+		for _, r := range kept {
+			count[r.Namespace]++
+		}
+		oldest := 0
+		for i, r := range kept {
+			if count[r.Namespace] > count[kept[oldest].Namespace] {
+				oldest = i
+			}
+		}
+		kept = slices.Delete(kept, oldest, oldest+1)
+	}
+	return kept
 }
 
 // Forget ends the count of a name: it has addresses.

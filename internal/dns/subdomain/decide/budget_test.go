@@ -56,3 +56,14 @@ func TestAPoolRemembersTheNewest(t *testing.T) {
 		t.Errorf("%d are remembered, from %s", len(known), known[0].Namespace)
 	}
 }
+
+// A namespace with many reservations makes no other one's count go.
+func TestOnlyTheLargestNamespaceForgets(t *testing.T) {
+	known := []Reservation{{"team", domain, "me", 2, now}}
+	for i := range MaxReservations + 5 {
+		known, _, _ = Budget{Renewals: 1}.Reserve(now, known, Reservation{Namespace: "many", Domain: fmt.Sprint("n", i)})
+	}
+	if len(known) != MaxReservations || known[0].Namespace != "team" || known[1].Domain != "n6" {
+		t.Errorf("%d are remembered: %+v", len(known), known[:2])
+	}
+}
