@@ -194,7 +194,7 @@ const ConditionRecordsPresent = "RecordsPresent"
 // DomainTaken.
 const ConditionDomainHeld = "DomainHeld"
 
-// ReasonPlatformDomainHeld: the platform has its DNS name.
+// ReasonPlatformDomainHeld says that the platform has its DNS name.
 const ReasonPlatformDomainHeld = "Held"
 
 // Reasons of the condition RecordsPresent.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -57,7 +58,7 @@ func TestAPlanHasAllMembersOfARefactoring(t *testing.T) {
 			query.Add("from", fmt.Sprintf("team-a/s%d@r%d", i, i))
 		}
 		h := &Handler{Tries: tries, Log: slog.New(slog.DiscardHandler)}
-		err := h.startPreview(httptest.NewRecorder(), httptest.NewRequest("POST", "/?"+query.Encode(), nil), &infrav1.Terraform{})
+		err := h.startPreview(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/?"+query.Encode(), nil), &infrav1.Terraform{})
 		if tries.from != want || (err == nil) != (want > 0) {
 			t.Errorf("%d members: a plan with %d, %v", from, tries.from, err)
 		}
