@@ -109,9 +109,9 @@ func TestNobodyTakesTheNameOfARunningPlatform(t *testing.T) {
 	w.change(second, func(s *yubav1.PlatformSpec) { s.Library = first.Spec.Library.DeepCopy() })
 	w.await(second, yubav1.ReasonPlatformDomainTaken, keeps)
 
-	// A pass of the first, after all that.
+	// A pass of the first, after all that: it changes its stack, which nothing processes here.
 	w.change(first, func(s *yubav1.PlatformSpec) { s.Approval = yubav1.ApprovalAuto })
-	w.await(first, yubav1.ReasonPlatformProgressing, "1/5 ready")
+	w.await(first, yubav1.ReasonPlatformProgressing, "the stack is not processed yet")
 	if held := conditions.Of(first, yubav1.ConditionDomainHeld); held.Status != metav1.ConditionTrue {
 		t.Errorf("the first platform does not have its name: %s", held.Message)
 	}
