@@ -34,6 +34,7 @@ func (e *engine) proposedState(ctx context.Context, rec run.Record) (*state.Snap
 
 // refactored records the end of a refactoring at its stacks, and reconciles them: their states are others.
 func (e *engine) refactored(r reshape.Record) {
+	// The states are written, whatever became of the request: their stacks must know.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, m := range r.Members {

@@ -182,7 +182,7 @@ type PlatformRecord struct {
 	Addresses []string `json:"addresses"`
 	// Whether the resolver has it.
 	State PlatformRecordState `json:"state"`
-	// What the resolver answers instead, or why it cannot be asked.
+	// The answer of the resolver if the record is not there, or why the resolver cannot be asked. Empty before the first answer.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
@@ -203,6 +203,8 @@ const (
 	ReasonRecordsPresent = "AllPresent"
 	// ReasonRecordsMissing: records are missing or wrong.
 	ReasonRecordsMissing = "RecordsMissing"
+	// ReasonRecordsAsked: the resolver is asked for the first time.
+	ReasonRecordsAsked = "Asking"
 	// ReasonRecordsUnknown: the resolver cannot be asked.
 	ReasonRecordsUnknown = "CannotCheck"
 )

@@ -192,7 +192,7 @@ type PlatformDomain struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the DNS name is the platform's identity and cannot change: create another Platform"
 	FQDN string `json:"fqdn"`
 
-	// Who keeps the records. Manual (the default): people, as status.records lists them. API: the module of the
+	// Who creates the DNS records. Manual (the default): you do; status.records lists them. API: the module of the
 	// phase dns, with the provider's API.
 	// +kubebuilder:default:=Manual
 	// +optional

@@ -58,8 +58,8 @@ func (g *group) newDoctorCommand() *cobra.Command {
 		Use:   "doctor ENV",
 		Short: "Check what must be there before an apply: tools, credentials, APIs, rights, quotas",
 		Long: `Check one by one what must be there before an environment can be applied: values of variables, programs, credentials, enabled APIs,
-rights and quotas, each with its remedy. Nothing is changed. The questions are asked with the programs of the clouds (gcloud, aws,
-kubectl), as you. What cannot be asked is shown as unknown, with the reason.
+rights and quotas, each with its remedy. Nothing is changed. Yuba runs the programs of the clouds (gcloud, aws, kubectl) with
+your credentials. A check that they cannot make is shown as unknown, with the reason.
 
 The target is that of yuba.yaml, or the one that fits the program's providers. The exit code is 1 if something is missing, and 5 if
 something is unknown and nothing missing.`,

@@ -191,8 +191,8 @@ func (g *group) newInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init ENV",
 		Short: "Make the secrets of an environment that do not exist yet",
-		Long: `Make the secrets of an environment that do not exist yet, and write its copies. A secret that exists is never replaced, whoever made
-it. The command can be repeated: it makes what is missing. If a secret needs a rotation, for example because its generator changed, the
+		Long: `Make the secrets of an environment that do not exist yet, and write its copies. An existing secret is never replaced, even if Yuba
+did not make it. The command can be repeated: it makes what is missing. If a secret needs a rotation, for example because its generator changed, the
 command says so and exits with code 1.`,
 		Example: "  yuba secrets init staging\n  yuba secrets init staging -o json",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: g.complete(false),

@@ -122,7 +122,7 @@ func showBlame(s *session.Session, answer *blame.Answer, events []blamedEvent, o
 		s.News("%s skipped: %d damaged, %d encrypted by OpenTofu. The changes may have happened in one of them.", ui.Count(answer.Damaged+answer.Encrypted, "version"), answer.Damaged, answer.Encrypted)
 	}
 	if last := events[len(events)-1]; last.Kind == blame.Known {
-		s.News("Version %s is the oldest one that is stored. What was before is not known.", last.Version.ID)
+		s.News("Version %s is the oldest stored version. Earlier changes are not known.", last.Version.ID)
 	}
 	return nil
 }

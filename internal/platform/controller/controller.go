@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -56,13 +57,13 @@ type Reconciler struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 
-	written sync.Map
-	// answers has what the resolver said last about the records of platforms.
-	answers sync.Map
+	written   sync.Map
+	inquiries *inquiries
 }
 
 // SetupWithManager starts the controller.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	r.inquiries = newInquiries(ctx)
 	platforms, stacks := &yubav1.Platform{}, &infrav1.Terraform{}
 	for _, index := range []struct {
 		kind client.Object
@@ -88,6 +89,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		WatchesMetadata(secrets, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			return reconciling.Find(ctx, r.Client, r.Log, &yubav1.PlatformList{}, indexSecret, o.GetNamespace()+"/"+o.GetName())
 		})).
+		WatchesRawSource(source.Channel(r.inquiries.ended, &handler.EnqueueRequestForObject{})).
 		WithOptions(reconciling.Options(4)).Complete(reconcile.Func(r.reconcile))
 	if err != nil {
 		return fmt.Errorf("set up the controller of Platforms: %w", err)
@@ -137,7 +139,7 @@ func secretsOf(p *yubav1.Platform) (keys []string) {
 func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var p yubav1.Platform
 	if err := r.Client.Get(ctx, req.NamespacedName, &p); err != nil {
-		r.answers.Delete(req.String())
+		r.inquiries.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !p.DeletionTimestamp.IsZero() && moving.Held(&p) != "" {
@@ -212,7 +214,7 @@ func newsOf(before, after *yubav1.Platform) (all []news) {
 			all = append(all, news{corev1.EventTypeNormal, yubav1.ReasonPlatformPhaseReady, phase.Name + " is ready"})
 		}
 	}
-	if was, is := conditions.Of(before, yubav1.ConditionRecordsPresent), conditions.Of(after, yubav1.ConditionRecordsPresent); is.Reason != "" && was.Reason != is.Reason {
+	if was, is := conditions.Of(before, yubav1.ConditionRecordsPresent), conditions.Of(after, yubav1.ConditionRecordsPresent); is.Reason != "" && is.Reason != yubav1.ReasonRecordsAsked && was.Reason != is.Reason {
 		severity := corev1.EventTypeNormal
 		if is.Status != metav1.ConditionTrue {
 			severity = corev1.EventTypeWarning

@@ -64,7 +64,7 @@ func contenderOf(p *yubav1.Platform, claimed bool) decide.Contender {
 	ready := conditions.Of(p, infrav1.ConditionReady).Reason
 	c := decide.Contender{Key: keyOf(p), Created: p.CreationTimestamp.Time, Claimed: claimed,
 		// The answer of a resolver that the blueprint names proves nothing.
-		Resolves: conditions.Of(p, yubav1.ConditionRecordsPresent).Status == metav1.ConditionTrue && (p.Spec.Domain.Manual == nil || p.Spec.Domain.Manual.Resolver == ""),
+		Resolves: p.Status.ObservedGeneration == p.Generation && conditions.Of(p, yubav1.ConditionRecordsPresent).Status == metav1.ConditionTrue && (p.Spec.Domain.Manual == nil || p.Spec.Domain.Manual.Resolver == ""),
 		Gone:     p.Spec.Decommission && ready == yubav1.ReasonPlatformDecommissioned}
 	if held := conditions.Of(p, yubav1.ConditionDomainHeld); held.Status != "" {
 		c.Had = held.Status == metav1.ConditionTrue

@@ -43,7 +43,7 @@ func (r *Reconciler) pass(ctx context.Context, p *yubav1.Platform) (done result,
 	if err != nil {
 		return done, err
 	}
-	records, again := r.manualRecords(ctx, p, given)
+	records, again := r.manualRecords(p, given)
 	done.sooner(again)
 	// 2. What is wanted.
 	facts := decide.Facts{Now: r.Now(), Held: moving.Held(p), Suspend: p.Spec.Suspend, Decommission: p.Spec.Decommission, Before: p.Status.Phases}

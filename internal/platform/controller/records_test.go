@@ -6,6 +6,7 @@ package controller_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -28,9 +29,16 @@ type zone struct {
 
 var answers = &zone{wrong: map[string]string{}}
 
-func (z *zone) check(_ context.Context, resolver, name, kind string, addresses []string) (string, error) {
-	if resolver == "192.0.2.53:53" {
+// silent is a resolver that never answers.
+const silent = "192.0.2.99:53"
+
+func (z *zone) check(ctx context.Context, resolver, name, kind string, addresses []string) (string, error) {
+	switch resolver {
+	case "192.0.2.53:53":
 		return "", errors.New("ask the DNS server 192.0.2.53:53: no answer")
+	case silent:
+		<-ctx.Done()
+		return "", ctx.Err()
 	}
 	z.Lock()
 	defer z.Unlock()
@@ -162,4 +170,24 @@ func TestRecordsThatNobodyWaitsFor(t *testing.T) {
 	if len(p.Status.Records) > 0 {
 		t.Errorf("the records of somebody else's are %+v", p.Status.Records)
 	}
+}
+
+// More platforms than there are workers name a resolver that never answers. Their passes do not wait for it, and neither
+// does anybody else.
+func TestAResolverThatNeverAnswersDelaysNobody(t *testing.T) {
+	w := newWorld(t)
+	for i := range 6 {
+		name := fmt.Sprintf("slow%d", i)
+		p := w.platform(name, name+"."+w.domain(), func(s *yubav1.PlatformSpec) { s.Domain.Manual = &yubav1.PlatformManualDNS{Resolver: silent} })
+		w.await(p, yubav1.ReasonPlatformProgressing, "0/5 ready")
+		w.becomes(name+"-eu-network", metav1.ConditionTrue, infrav1.ReasonOutputsWritten, "")
+		w.becomes(name+"-eu-machines", metav1.ConditionTrue, infrav1.ReasonOutputsWritten, "")
+		w.addresses(name+"-eu-machines", `{"addresses": ["192.0.2.1"]}`)
+		w.records(p, yubav1.ReasonRecordsAsked, "2 DNS records are needed; the resolver is asked for them")
+		w.await(p, yubav1.ReasonPlatformProgressing, "2/5 ready")
+	}
+	p := w.platform("slow6", "slow6."+w.domain())
+	w.await(p, yubav1.ReasonPlatformProgressing, "0/5 ready")
+	w.becomes("slow6-eu-network", metav1.ConditionTrue, infrav1.ReasonOutputsWritten, "")
+	w.await(p, yubav1.ReasonPlatformProgressing, "1/5 ready")
 }

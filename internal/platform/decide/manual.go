@@ -28,6 +28,8 @@ func (m *Manual) state() (yubav1.PlatformPhaseState, string) {
 	switch {
 	case len(missing) > 0:
 		return yubav1.PhaseWaiting, fmt.Sprintf("waits for DNS records that people create, %d of %d: %s. All of them: yuba bootstrap status", len(missing), len(m.Records), TextOf(&missing[0]))
+	case len(unknown) > 0 && unknown[0].Message == "":
+		return yubav1.PhaseWaiting, "waits until the resolver was asked for the DNS records"
 	case len(unknown) > 0:
 		return yubav1.PhaseWaiting, "waits for DNS records, and cannot check them: " + unknown[0].Message + ". Set spec.domain.manual.resolver, or spec.domain.manual.wait to false"
 	}
@@ -60,6 +62,8 @@ func Present(records []yubav1.PlatformRecord) (status metav1.ConditionStatus, re
 		return "", "", ""
 	case len(missing) > 0:
 		return metav1.ConditionFalse, yubav1.ReasonRecordsMissing, fmt.Sprintf("Create these DNS records, %d of %d: %s", len(missing), len(records), textOf(missing))
+	case len(unknown) > 0 && unknown[0].Message == "":
+		return metav1.ConditionUnknown, yubav1.ReasonRecordsAsked, fmt.Sprintf("%d DNS records are needed; the resolver is asked for them", len(records))
 	case len(unknown) > 0:
 		return metav1.ConditionUnknown, yubav1.ReasonRecordsUnknown, fmt.Sprintf("Yuba cannot ask for %d of %d DNS records: %s. Set spec.domain.manual.resolver", len(unknown), len(records), unknown[0].Message)
 	}
