@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -167,13 +166,6 @@ func (c *Client) Below(ctx context.Context, name string) (found []RRset, err err
 	return found, nil
 }
 
-// Attempts of a write that the server could not do, and the pause between them: a database that another client locks
-// is free in a moment. The same write twice is harmless, as it says what the records are.
-const (
-	attempts = 3
-	between  = 100 * time.Millisecond
-)
-
 // Change writes record sets, all or none. A set without records is deleted.
 func (c *Client) Change(ctx context.Context, zone string, sets []RRset) error {
 	for i := range sets {
@@ -182,20 +174,7 @@ func (c *Client) Change(ctx context.Context, zone string, sets []RRset) error {
 			sets[i].ChangeType, sets[i].Records = "DELETE", []Record{}
 		}
 	}
-	err := c.do(ctx, http.MethodPatch, zonePath(zone), map[string]any{"rrsets": sets}, nil)
-	for range attempts - 1 {
-		var refused *RefusedError
-		if !errors.As(err, &refused) || refused.Status < http.StatusInternalServerError {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("write the records of %s in zone %s: %w", strings.TrimSuffix(sets[0].Name, "."), zone, err)
-		case <-time.After(between):
-		}
-		err = c.do(ctx, http.MethodPatch, zonePath(zone), map[string]any{"rrsets": sets}, nil)
-	}
-	if err != nil {
+	if err := c.do(ctx, http.MethodPatch, zonePath(zone), map[string]any{"rrsets": sets}, nil); err != nil {
 		return fmt.Errorf("write the records of %s in zone %s: %w", strings.TrimSuffix(sets[0].Name, "."), zone, err)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ type taking struct {
 
 // do reads, decides and writes until nothing is left to do.
 func (t *taking) do(ctx context.Context) (decide.Decision, error) {
+	locked := 0
 	for range 5 { // a bid, and the registration; more only if the server forgets what it confirmed
 		began := time.Now()
 		facts, err := t.facts(ctx)
@@ -56,6 +58,12 @@ func (t *taking) do(ctx context.Context) (decide.Decision, error) {
 		var refused *powerdns.RefusedError
 		if len(d.Repaired) > 0 && !errors.As(err, &refused) { // without an answer, they may be written: the next pass sees nothing to repair
 			t.repaired = d.Repaired
+		}
+		if refused != nil && refused.Status >= http.StatusInternalServerError && locked < maxLocked {
+			if locked++; !t.pause(ctx) {
+				return d, err
+			}
+			continue // with what the server has then: others write in the meantime
 		}
 		if err != nil {
 			return d, err
@@ -82,6 +90,22 @@ func (t *taking) do(ctx context.Context) (decide.Decision, error) {
 		return d, nil
 	}
 	return decide.Decision{}, fmt.Errorf("take %s: the server does not have the bid that it confirmed. Does another server answer its API?", t.domain)
+}
+
+// A database that another client locks, which the server answers with an error of its own, is free in a moment.
+const (
+	maxLocked = 2
+	lockedFor = 100 * time.Millisecond
+)
+
+// pause waits for a locked database, and reports false if the server ends meanwhile.
+func (t *taking) pause(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(lockedFor):
+		return true
+	}
 }
 
 // deleted reports whether the claim is deleted, or is about to be.
