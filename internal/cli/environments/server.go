@@ -199,6 +199,11 @@ func (p *place) awaitState(stack *unstructured.Unstructured, before *infrav1.Ter
 	if file == "" || before != nil && !suspended {
 		return false, nil
 	}
+	if suspended {
+		if _, known := before.StateLocation(); known { // somebody suspended it, for another reason
+			return false, unstructured.SetNestedField(stack.Object, true, "spec", "suspend")
+		}
+	}
 	if o.auto {
 		return false, ui.Exitf(ui.ExitRefused, "connect %s: the stack has no state yet, and would apply automatically what is there already. Connect it without --auto, push the state, resume the stack, and then:\n    yuba env connect %s --own-state --auto", p.label(), p.label())
 	}

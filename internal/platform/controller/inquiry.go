@@ -53,6 +53,8 @@ type inquiry struct {
 	uid      types.UID
 	resolver string
 	records  []yubav1.PlatformRecord
+	// version counts the changes of what is asked. An answer to an earlier question is dropped.
+	version int
 	// asking is true while the resolver is being asked, and due when it is to be asked again.
 	asking bool
 	due    time.Time
@@ -75,12 +77,16 @@ func (r *Reconciler) manualRecords(p *yubav1.Platform, given plan.Given) ([]yuba
 	defer r.inquiries.Unlock()
 	key := client.ObjectKeyFromObject(p)
 	q := r.inquiries.of[key]
-	if q == nil || q.uid != p.UID || q.resolver != resolver || !sameRecords(q.records, records) {
+	switch {
+	case q == nil || q.uid != p.UID:
 		if q == nil && p.Status.ObservedGeneration == p.Generation {
 			remember(records, p.Status.Records) // the server was restarted
 		}
 		q = &inquiry{uid: p.UID, resolver: resolver, records: records}
 		r.inquiries.of[key] = q
+	case q.resolver != resolver || !sameRecords(q.records, records):
+		q.version++
+		q.resolver, q.records, q.due = resolver, records, time.Time{}
 	}
 	left := q.due.Sub(r.Now())
 	switch {
@@ -90,7 +96,7 @@ func (r *Reconciler) manualRecords(p *yubav1.Platform, given plan.Given) ([]yuba
 		left = 0
 	case left <= 0:
 		left, q.asking = 0, true
-		go r.inquire(key, q, slices.Clone(q.records))
+		go r.inquire(key, q, q.version, q.resolver, slices.Clone(q.records))
 	}
 	return slices.Clone(q.records), left
 }
@@ -106,24 +112,36 @@ func remember(records, status []yubav1.PlatformRecord) {
 	}
 }
 
-// inquire asks about one platform, keeps the answers and makes a pass.
-func (r *Reconciler) inquire(key types.NamespacedName, q *inquiry, records []yubav1.PlatformRecord) {
+// inquire asks about one platform, keeps the answers and makes a pass. A platform has one at a time, however often what is
+// asked changes.
+func (r *Reconciler) inquire(key types.NamespacedName, q *inquiry, version int, resolver string, records []yubav1.PlatformRecord) {
 	i := r.inquiries
 	select {
 	case i.turns <- struct{}{}:
 	case <-i.ctx.Done():
 		return
 	}
-	r.ask(i.ctx, q.resolver, records)
+	if i.current(q, version) {
+		r.ask(i.ctx, resolver, records)
+	}
 	<-i.turns
 	i.Lock()
-	q.asking, q.records = false, records
-	q.due = r.Now().Add(q.pause())
+	q.asking = false
+	if q.version == version {
+		q.records = records
+		q.due = r.Now().Add(q.pause())
+	}
 	i.Unlock()
 	select {
 	case i.ended <- event.GenericEvent{Object: &yubav1.Platform{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}:
 	case <-i.ctx.Done():
 	}
+}
+
+func (i *inquiries) current(q *inquiry, version int) bool {
+	i.Lock()
+	defer i.Unlock()
+	return q.version == version
 }
 
 // pause is how long the answers are good for. It grows while the resolver does not answer.

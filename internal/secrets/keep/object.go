@@ -21,7 +21,7 @@ import (
 // AnnotationBook has the book of a Secret.
 const AnnotationBook = "yuba.dev/secrets"
 
-// TurnLasts is how long stacks wait for others after the last write.
+// TurnLasts is how long stacks wait for others after the last write, or the last renewal.
 const TurnLasts = 30 * time.Minute
 
 // Object is a Secret of Kubernetes.
@@ -113,6 +113,28 @@ func (o *Object) Write(ctx context.Context, d decide.Document, over string) erro
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", o.Name(), err)
+	}
+	return nil
+}
+
+// Renew keeps others waiting for the stack whose turn it is. Somebody else's write at the same moment has a new turn.
+func (o *Object) Renew(ctx context.Context) error {
+	s, err := o.get(ctx)
+	if err != nil || s == nil || s.Annotations[infrav1.AnnotationTurn] == "" {
+		return err
+	}
+	var turn infrav1.SecretTurn
+	if err := json.Unmarshal([]byte(s.Annotations[infrav1.AnnotationTurn]), &turn); err != nil {
+		return fmt.Errorf("read whose turn it is from %s: %w", o.Name(), err)
+	}
+	turn.Until = o.Now().UTC().Add(TurnLasts).Truncate(time.Second)
+	text, err := json.Marshal(turn)
+	if err != nil {
+		return err
+	}
+	s.Annotations[infrav1.AnnotationTurn] = string(text)
+	if err := o.Client.Update(ctx, s); err != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("keep others waiting by %s: %w", o.Name(), err)
 	}
 	return nil
 }

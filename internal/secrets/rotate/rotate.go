@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/secrets/decide"
 	"github.com/yuba-dev/yuba/internal/secrets/generate"
+	"github.com/yuba-dev/yuba/internal/secrets/keep"
 )
 
 // rotation is one call.
@@ -157,7 +159,9 @@ func (r *rotation) run(ctx context.Context, d decide.Document, name string) erro
 	}
 	phase := d.Book.Rotation.Phase
 	r.News("Running %s (%s) …", name, phase.Words())
+	rest := r.hold(ctx)
 	err := r.Stacks.Run(ctx, name)
+	rest()
 	var failed *FailedError
 	switch {
 	case err == nil:
@@ -181,6 +185,43 @@ func (r *rotation) run(ctx context.Context, d decide.Document, name string) erro
 	}
 	return fmt.Errorf("rotate %s: %w on the way back (%s). Both values are valid. Remove the cause, and continue:\n    yuba secrets rotate %s",
 		strings.Join(d.Book.Rotation.Names, ", "), r.failed, phase.Words(), r.Environment)
+}
+
+// renewer is a place by which stacks wait for their turn.
+type renewer interface {
+	Renew(ctx context.Context) error
+}
+
+// hold keeps the other stacks waiting until rest is called: the one that runs may take, or wait, longer than a turn lasts.
+func (r *rotation) hold(ctx context.Context) (rest func()) {
+	renew := func() {
+		for _, place := range append([]keep.Place{r.Store}, r.Copies...) {
+			if p, ok := place.(renewer); ok {
+				if err := p.Renew(ctx); err != nil && ctx.Err() == nil {
+					r.News("Other stacks may run too early: %v", err)
+				}
+			}
+		}
+	}
+	renew()
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() {
+		again := time.NewTicker(keep.TurnLasts / 3)
+		defer again.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-again.C:
+				renew()
+			}
+		}
+	})
+	return func() {
+		cancel()
+		all.Wait()
+	}
 }
 
 // finish forgets the old values.

@@ -72,17 +72,20 @@ func (d *Desk) restore(ctx context.Context, r *Record, m *Member) (left string, 
 	switch {
 	case err == nil && now.Digest == state.Digest(data):
 		return "", nil // restored by an earlier server
+	case err != nil && !hopeless(err): // it may be restored already, which cannot be told without its former content
+		return "", err
 	case now.Digest != m.After.Digest:
 		return foreign, nil
-	case hopeless(err):
-		return "it has the new content, and its former content is lost: " + err.Error(), nil
 	case err != nil:
-		return "", err
+		return "it has the new content, and its former content is lost: " + err.Error(), nil
 	}
 	_, err = d.put(ctx, r.key(m), state.WriteRequest{Data: data, Previous: m.After, Labels: m.Labels, RunID: r.ID, Reason: "restored: " + r.Reason()})
 	var moved *state.ConflictError
 	if errors.As(err, &moved) {
 		return foreign, nil
+	}
+	if hopeless(err) { // such as an API that refuses the write: the others must not stay locked for it
+		return "it has the new content, and its former one cannot be written: " + err.Error(), nil
 	}
 	return "", err
 }

@@ -10,6 +10,10 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
@@ -102,6 +106,20 @@ func TestARevertWithoutTheFormerState(t *testing.T) {
 	}
 }
 
+// TestARevertThatTheAPIRefuses: a Secret that cannot be changed any more keeps its own stack only.
+func TestARevertThatTheAPIRefuses(t *testing.T) {
+	w := newWorld(t)
+	r := w.killedAfter("wrote a")
+	if err := w.blobs.Delete(t.Context(), w.desk.store().place(w.namespace, r.ID, "after-c")); err != nil {
+		t.Fatal(err)
+	}
+	w.freeze("a")
+	open, err := w.desk.Repair(t.Context())
+	if open != 0 || err == nil || !strings.Contains(err.Error(), "its former one cannot be written") || !strings.Contains(err.Error(), "yuba state history "+w.namespace+"/a") {
+		t.Errorf("%d are open, %v: %s", open, err, w.all())
+	}
+}
+
 // forget deletes the versions of a state that have a digest.
 func (w *world) forget(stack, digest string) {
 	w.t.Helper()
@@ -175,5 +193,19 @@ func TestPausesBetweenRepairs(t *testing.T) {
 		if got := repairPause(failures); got != want {
 			t.Errorf("after %d failures: %v, want %v", failures, got, want)
 		}
+	}
+}
+
+// freeze makes the Secret of a state immutable, as somebody may.
+func (w *world) freeze(stack string) {
+	w.t.Helper()
+	c := apitest.Client(w.t)
+	var s corev1.Secret
+	if err := c.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: w.key(stack).SecretName()}, &s); err != nil {
+		w.t.Fatal(err)
+	}
+	s.Immutable = new(true)
+	if err := c.Update(w.t.Context(), &s); err != nil {
+		w.t.Fatal(err)
 	}
 }
