@@ -133,7 +133,7 @@ func TestTheRootOfARepositoryKeepsItsGit(t *testing.T) {
 	}
 	p.write("yuba.yaml", "environments: {root: {path: .}}\n")
 	p.write("main.tf", "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"echo spoilt > .git/config\"\n  }\n}\n")
-	p.ends(4, []string{"ermission denied", "move the root module to a directory"}, "env", "apply", "root", "--yes")
+	p.ends(4, []string{"ermission denied", "move the root module to a directory of its own"}, "env", "apply", "root", "--yes")
 	if text, err := os.ReadFile(filepath.Join(p.dir, ".git", "config")); err != nil || string(text) != "mine" {
 		t.Errorf("%s %v", text, err)
 	}

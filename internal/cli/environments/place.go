@@ -421,7 +421,7 @@ func (p *place) run(ctx context.Context, c attended.Call) (int, error) {
 	}
 	code, err := p.desk.Run(ctx, c)
 	if err == nil && code == codeError && p.desk.BesideGit() {
-		p.News("tofu works in the root of a git repository, where it is confined to the files and directories that exist, so that it cannot change .git. If it was denied to make a file, move the root module to a directory such as environments/NAME.")
+		p.News("There is a git repository in the directory of tofu, which is confined to the files and directories that exist there, so that it cannot change .git. If it was denied to make a file, move the root module to a directory of its own, such as environments/NAME, or the repository below it away.")
 	}
 	if err == nil && ctx.Err() != nil {
 		return code, ui.Exitf(ui.ExitInterrupted, "interrupted: tofu %s of %s ended with code %d", c.Args[0], p.label(), code)

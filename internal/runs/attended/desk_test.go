@@ -90,6 +90,18 @@ func TestNoProgramWritesGit(t *testing.T) {
 			t.Errorf("it was moved: %s", out)
 		}
 	})
+	t.Run("of a clone below its directory", func(t *testing.T) {
+		d := desk(t, func(o *Options) {
+			must(t, os.MkdirAll(filepath.Join(o.Dir, "vendor", "clone", ".git"), 0o755))
+			must(t, os.MkdirAll(filepath.Join(o.Dir, ".terraform", "modules", "m", ".git"), 0o755))
+			must(t, os.Mkdir(filepath.Join(o.Dir, "files"), 0o755))
+		})
+		for path, writes := range map[string]bool{"vendor/clone/.git/config": false, ".terraform/modules/m/.git/config": true, "files/x": true} {
+			if out, code := does(t, d, Call{}, "echo > "+path); (code == 0) != writes {
+				t.Errorf("%s: %d %s", path, code, out)
+			}
+		}
+	})
 	for sentence, writable := range map[string]string{"a link to it": "link", "its own": ".git", "the root": "."} {
 		t.Run(sentence, func(t *testing.T) {
 			d := desk(t, func(o *Options) { prepare(t, o); o.Writable = []string{filepath.Join(o.Library, writable)} })

@@ -16,6 +16,9 @@ import (
 // gitDir has hooks and settings that git runs outside of the sandbox.
 const gitDir = ".git"
 
+// tofuDir is what init makes. It has clones of modules, which init writes, and in which nobody uses git.
+const tofuDir = ".terraform"
+
 // writable are the paths that tofu may write in the library, without links. They are looked up for each
 // call: the call before may have replaced a directory by a link.
 func (d *Desk) writable() (paths []string, err error) {
@@ -47,11 +50,11 @@ func (d *Desk) writable() (paths []string, err error) {
 	return paths, nil
 }
 
-// besideGit adds a directory, or what is in it but for .git: the sandbox cannot take a part of a
-// directory away.
+// besideGit adds a directory, or what is in it but for each .git, also those of clones and submodules below: the sandbox
+// cannot take a part of a directory away.
 func besideGit(paths []string, dir string) ([]string, error) {
-	if _, err := os.Lstat(filepath.Join(dir, gitDir)); errors.Is(err, fs.ErrNotExist) {
-		return append(paths, dir), nil
+	if has, err := hasGit(dir); err != nil || !has {
+		return append(paths, dir), err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -61,6 +64,8 @@ func besideGit(paths []string, dir string) ([]string, error) {
 		at := filepath.Join(dir, e.Name())
 		switch {
 		case isGit(e.Name()): // nor a link, which may lead there
+		case e.Name() == tofuDir:
+			paths = append(paths, at)
 		case e.IsDir():
 			if paths, err = besideGit(paths, at); err != nil {
 				return nil, err
@@ -72,10 +77,29 @@ func besideGit(paths []string, dir string) ([]string, error) {
 	return paths, nil
 }
 
+// hasGit reports whether there is a .git in a directory or below it.
+func hasGit(dir string) (has bool, err error) {
+	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
+			return nil
+		case err != nil:
+			return err
+		case isGit(e.Name()):
+			has = true
+			return fs.SkipAll
+		case e.IsDir() && e.Name() == tofuDir:
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return has, err
+}
+
 func isGit(name string) bool { return strings.EqualFold(name, gitDir) }
 
-// BesideGit reports whether tofu works in the root of a git repository, in which it can make no files.
+// BesideGit reports whether the directory of tofu has a git repository, so that it can make no files there.
 func (d *Desk) BesideGit() bool {
-	_, err := os.Lstat(filepath.Join(d.Dir, gitDir))
-	return d.Sandbox != "" && err == nil
+	has, err := hasGit(d.Dir)
+	return d.Sandbox != "" && err == nil && has
 }
