@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -68,9 +69,9 @@ func (d *Desk) Run(ctx context.Context, c Call) (code int, err error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Out, c.Errors
 	var said lastWords
 	if d.Sandbox != "" && !c.Interactive {
-		said.to = c.Errors
 		if _, isFile := c.Errors.(*os.File); !isFile {
-			cmd.Stderr = &said
+			var one sync.Mutex // Out and Errors may be the same writer
+			cmd.Stdout, said.to, cmd.Stderr = oneAtATime(&one, c.Out), oneAtATime(&one, c.Errors), &said
 		}
 	}
 	cmd.WaitDelay = outputPatience
@@ -163,6 +164,25 @@ func (l *lastWords) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	return l.to.Write(b)
+}
+
+// locked is a writer that others use, too.
+type locked struct {
+	*sync.Mutex
+	io.Writer
+}
+
+func oneAtATime(mu *sync.Mutex, w io.Writer) io.Writer {
+	if _, isFile := w.(*os.File); isFile || w == nil {
+		return w
+	}
+	return locked{mu, w}
+}
+
+func (l locked) Write(b []byte) (int, error) {
+	l.Lock()
+	defer l.Unlock()
+	return l.Writer.Write(b)
 }
 
 func (l *lastWords) text() string {
