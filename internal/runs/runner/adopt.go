@@ -147,7 +147,7 @@ func (a *adoption) adopt(ctx context.Context) {
 		a.job.deliver(ctx)
 		return
 	}
-	a.job.run.Result.Steps, a.job.run.Result.Plan, a.job.run.Result.LockFile = a.job.run.Journal.Steps, a.job.run.Journal.Plan, a.job.run.Journal.LockFile
+	a.job.run.Result.Steps, a.job.run.Result.Plan, a.job.run.Result.LockFile = slices.Clone(a.job.run.Journal.Steps), a.job.run.Journal.Plan, a.job.run.Journal.LockFile
 	a.job.run.Result.ApplyStarted, a.job.program.Direct = a.job.run.Journal.ApplyStarted, a.job.run.Journal.Direct
 	a.job.run.Log.Note("A new runner took this run over")
 	err = a.takeOver(ctx)

@@ -113,6 +113,17 @@ func (h *heard) all() string {
 	return strings.Join(h.said, "\n")
 }
 
+// told waits for an event with these words: events follow the status that they explain.
+func (s *site) told(words string) {
+	s.t.Helper()
+	eventually(s.t, func() error {
+		if said := s.events.all(); !strings.Contains(said, words) {
+			return fmt.Errorf("no event %q in\n%s", words, said)
+		}
+		return nil
+	})
+}
+
 func (s *site) create(o client.Object) {
 	s.t.Helper()
 	if err := s.client.Create(s.t.Context(), o); err != nil {

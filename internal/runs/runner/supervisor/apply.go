@@ -6,6 +6,7 @@ package supervisor
 import (
 	"errors"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -24,7 +25,7 @@ func (g *Supervisor) BeginApply() error {
 	g.run.Lock()
 	defer g.run.Unlock()
 	next := g.run.Journal
-	next.ApplyStarted, next.Direct, next.Steps = true, g.Direct, g.run.Result.Steps
+	next.ApplyStarted, next.Direct, next.Steps = true, g.Direct, slices.Clone(g.run.Result.Steps)
 	next.Process = &process.Record{Step: run.StepApply, LogStart: g.run.Log.Length(), Boot: process.BootID(), Mount: process.MountID(g.run.Dir.Root), Secured: OutputReserve}
 	err := errors.Join(g.run.Dir.WriteJSON(spool.ApplyFile, spool.ApplyRecord{Journal: next, Spec: &g.run.Spec, Token: g.run.Token}), g.run.Dir.WriteJSON(spool.JournalFile, next))
 	for _, end := range []string{spool.OutEnd, spool.ErrEnd} {
