@@ -49,7 +49,7 @@ func (e *engine) addPullRequests(ctx context.Context, direct client.Client) erro
 	}
 	r := &pullrequests.Reconciler{Client: e.manager.GetClient(), Reader: direct, Events: e.events, Open: dial.Open,
 		Sources: &pullSources{e.tries.sources, direct}, Plans: &pullPlans{e.tries}, Impact: &pullPlans{e.tries}, Owners: pullOwners, Approve: (&pullApprovals{e, direct}).approve,
-		Store: pullRecords{e.blobs}, AllowCrossNamespace: e.opts.AllowCrossNamespace, Log: e.opts.Log.With("component", "pullrequests")}
+		Store: pullRecords{e.blobs}, AllowCrossNamespace: e.opts.AllowCrossNamespace, Busy: e.breath.Voice(), Log: e.opts.Log.With("component", "pullrequests")}
 	if err := r.SetupWithManager(ctx, e.manager); err != nil {
 		return fmt.Errorf("set up the planners of pull requests: %w", err)
 	}

@@ -4,30 +4,18 @@
 package forges
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
-	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 	"github.com/yuba-dev/yuba/internal/testkit/forgetest"
 	"github.com/yuba-dev/yuba/internal/testkit/giteatest"
-	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
 
 // The repository of the benchmark: so many stacks, of which a pull request changes some.
@@ -36,70 +24,13 @@ var (
 	trials    = flag.Int("trials", 7, "the number of measured pushes")
 	openPulls = flag.Int("open", 50, "the number of open pull requests; 0 leaves that part out")
 	work      = flag.Int("work", 0, "how much each plan computes: 100 takes about a second; 0 for next to nothing")
-	timeline  = flag.Bool("timeline", false, "show each request to the forge with its time")
+	timeline  = flag.Bool("timeline", false, "show each request to the forge, and the server's log, with times")
 )
 
 const (
 	touched  = 5
 	idleTime = 15 * time.Second
 )
-
-// between is what passes between Yuba and Gitea, with its times.
-type between struct {
-	mu   sync.Mutex
-	seen []passed
-}
-
-type passed struct {
-	at           time.Time
-	method, path string
-	body         string
-}
-
-// around notes requests, and passes them on.
-func (b *between) around(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		begun := time.Now()
-		defer func() { // also if the proxy gives up, because the client has read enough
-			p := passed{at: time.Now(), method: r.Method, path: r.URL.Path, body: string(body)}
-			if strings.Contains(r.URL.Path, "/hook/") {
-				p.at = begun // it has arrived
-			}
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.seen = append(b.seen, p)
-		}()
-		next.ServeHTTP(w, r)
-	})
-}
-
-// take returns what has passed since the last call.
-func (b *between) take() []passed {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	seen := b.seen
-	b.seen = nil
-	slices.SortFunc(seen, func(a, b passed) int { return a.at.Compare(b.at) })
-	return seen
-}
-
-// proxy serves a proxy of an address that notes what passes.
-func (b *between) proxy(t testing.TB, to string) string {
-	t.Helper()
-	target, err := url.Parse(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(b.around(httputil.NewSingleHostReverseProxy(target)))
-	t.Cleanup(s.Close)
-	return s.URL
-}
 
 // fleetProgram has the stacks s000, s001 and so on. The first ones call the module "five".
 func fleetProgram(n int) map[string]string {
@@ -128,88 +59,100 @@ func BenchmarkPullRequests(b *testing.B) {
 	server, y := giteatest.Start(b), start(b)
 	w, api, hooks := fleetWorld(b, server, y)
 	plain := newPlain(b, fleetProgram(1))
-	var first, comment, plans, withInit, requests []float64
+	m := &measured{}
 	n := 0
 	for i := range *trials {
 		version := i + 2
-		withInit = append(withInit, plain.run(b, version, true).Seconds())
-		plans = append(plans, plain.run(b, version, false).Seconds())
-		api.take()
-		hooks.take()
-		files := map[string]string{"modules/five/main.tf": five(version)}
-		head := ""
-		if n == 0 {
-			n = w.Create(b, forgetest.Pull{Branch: "five", Title: "Five", Author: forgetest.Alice, Write: files})
-		} else {
-			head = w.Push(b, n, files)
-		}
-		p := w.until(b, n, head, yubav1.PullRequestPlanned)
-		if len(p.Stacks) != touched {
-			b.Fatalf("planned are %s", names(p))
-		}
-		w.eventually(b, "the status is good, and the comment has the plans", func() bool {
-			texts := w.ours(b, n)
-			return w.status(b, p.Head).Result == forge.Success && len(texts) == 1 && strings.Contains(texts[0], fmt.Sprintf("five-%d-", version))
-		})
-		hook, seen := hooks.take(), api.take()
-		begin := hook[0].at
-		requests = append(requests, float64(len(seen)))
-		status, last := time.Time{}, time.Time{}
-		for _, one := range seen {
-			if status.IsZero() && one.method == http.MethodPost && strings.Contains(one.path, "/statuses/") {
-				status = one.at
-			}
-			if one.method != http.MethodGet && strings.Contains(one.path, "/comments") && strings.Contains(one.body, fmt.Sprintf("five-%d-", version)) {
-				last = one.at
-			}
-		}
-		if status.IsZero() || last.IsZero() {
-			for _, one := range seen {
-				b.Logf("  %6.2f s %s %s %.300q", one.at.Sub(begin).Seconds(), one.method, one.path, one.body)
-			}
-			b.Fatalf("trial %d: of version %d no status or no comment with the plans was written; the comment is\n%s", i, version, strings.Join(w.ours(b, n), "\n"))
-		}
-		first, comment = append(first, status.Sub(begin).Seconds()), append(comment, last.Sub(begin).Seconds())
-		for _, one := range seen {
-			if *timeline {
-				b.Logf("  %6.2f s %s %s", one.at.Sub(begin).Seconds(), one.method, one.path)
-			}
-		}
-		b.Logf("trial %d: status after %.2f s, comment after %.2f s, %d requests; plain plans %.2f s, with init %.2f s", i, status.Sub(begin).Seconds(), last.Sub(begin).Seconds(), len(seen), plans[i], withInit[i])
+		m.plain(plain.run(b, version, true))
+		m.plans(plain.run(b, version, false))
+		n = w.measure(b, n, version, api, hooks, m)
 	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(median(first), "s/first-status")
-	b.ReportMetric(median(comment), "s/comment")
-	b.ReportMetric(median(withInit), "s/plain-init-and-plan")
-	b.ReportMetric(median(plans), "s/plain-plan")
-	b.ReportMetric(median(comment)/median(withInit), "ratio-to-init-and-plan")
-	b.ReportMetric(median(comment)/median(plans), "ratio-to-plan")
-	b.ReportMetric(median(requests), "requests/push")
-	load, err := os.ReadFile("/proc/loadavg")
-	b.Logf("the load of the machine: %s (%v)", strings.TrimSpace(string(load)), err)
-	if *openPulls == 0 {
-		return
+	m.report(b)
+	p := w.until(b, n, "", yubav1.PullRequestPlanned)
+	if len(p.Stacks) != touched {
+		b.Fatalf("planned are %s", names(p))
 	}
-	w.eventually(b, "all is quiet", func() bool { before := len(api.take()); time.Sleep(time.Second); return before == 0 })
+	if *openPulls > 0 {
+		w.manyOpen(b, api)
+	}
+}
+
+// measure pushes a version of the module, and waits until the comment has the plans, and the status says so. It only looks
+// at what passes between Yuba and Gitea: any question would take their time.
+func (w *world) measure(b *testing.B, n, version int, api, hooks *between, m *measured) int {
+	b.Helper()
+	api.quiet(b)
+	hooks.take()
+	api.take()
+	cpu := w.y.cpu(b)
+	files := map[string]string{"modules/five/main.tf": five(version)}
+	if n == 0 {
+		n = w.Create(b, forgetest.Pull{Branch: "five", Title: "Five", Author: forgetest.Alice, Write: files})
+	} else {
+		w.Push(b, n, files)
+	}
+	planned := fmt.Sprintf("five-%d-", version)
+	commented := func(p passed) bool {
+		return p.method != http.MethodGet && strings.Contains(p.path, "/comments") && strings.Count(p.body, planned) > 0
+	}
+	var comment time.Time
+	api.await(b, "the comment has the plans, and then the status is good", func(seen []passed) bool {
+		comment = time.Time{}
+		for _, p := range seen {
+			if commented(p) {
+				comment = p.at
+			}
+			if !comment.IsZero() && p.method == http.MethodPost && strings.Contains(p.path, "/statuses/") && strings.Contains(p.body, `"success"`) {
+				return true
+			}
+		}
+		return false
+	})
+	api.quiet(b)
+	cpu = w.y.cpu(b).since(cpu)
+	seen, hook := api.take(), hooks.take()
+	begin, status := hook[0].at, time.Time{}
+	for _, p := range seen {
+		if status.IsZero() && p.method == http.MethodPost && strings.Contains(p.path, "/statuses/") {
+			status = p.at
+		}
+	}
+	if *timeline {
+		show(b, begin, seen, hook, w.y)
+		b.Logf("  CPU: %v", cpu)
+	}
+	m.push(b, status.Sub(begin), comment.Sub(begin), cpu.sum(), len(seen))
+	return n
+}
+
+// manyOpen measures the memory of many open pull requests, and that nothing is polled.
+func (w *world) manyOpen(b *testing.B, api *between) {
+	b.Helper()
+	api.quiet(b)
 	api.take()
 	time.Sleep(idleTime) // nothing may happen
 	polled := len(api.take())
-	before := y.memory(b)
+	before := w.y.memory(b)
 	for i := range *openPulls {
 		w.Create(b, forgetest.Pull{Branch: fmt.Sprintf("open-%d", i), Title: "Open", Author: forgetest.Alice,
 			Write: map[string]string{fmt.Sprintf("stacks/s%03d/more.tf", (touched+i)%*fleet): "resource \"terraform_data\" \"more\" {}\n"}})
 	}
 	w.eventually(b, "all are planned", func() bool {
 		planned := 0
-		for _, p := range y.planner(b, w.ns).Status.PullRequests {
+		for _, p := range w.y.planner(b, w.ns).Status.PullRequests {
 			if p.State == yubav1.PullRequestPlanned {
 				planned++
 			}
 		}
 		return planned == *openPulls+1
 	})
-	after := y.memory(b)
+	after := w.y.memory(b)
+	api.quiet(b)
+	api.take()
+	time.Sleep(idleTime)
+	polledThen := len(api.take())
 	b.ReportMetric(float64(polled), "requests/idle")
+	b.ReportMetric(float64(polledThen), "requests/idle-with-50-open")
 	b.ReportMetric(float64(after-before)/(1<<20), "MiB/50-open")
 	b.Logf("memory %d MiB before, %d MiB after", before>>20, after>>20)
 }
@@ -233,99 +176,55 @@ func fleetWorld(b testing.TB, server *giteatest.Server, y *yuba) (w *world, api,
 	return w, api, hooks
 }
 
+// measured are the results of all pushes: seconds of the clock, and of CPUs.
+type measured struct {
+	first, comment, cpu, requests []float64
+	init, plan, initCPU, planCPU  []float64
+}
+
+func (m *measured) plain(wall, cpu time.Duration) {
+	m.init, m.initCPU = append(m.init, wall.Seconds()), append(m.initCPU, cpu.Seconds())
+}
+
+func (m *measured) plans(wall, cpu time.Duration) {
+	m.plan, m.planCPU = append(m.plan, wall.Seconds()), append(m.planCPU, cpu.Seconds())
+}
+
+func (m *measured) push(b *testing.B, first, comment, cpu time.Duration, requests int) {
+	b.Helper()
+	i := len(m.first)
+	m.first, m.comment = append(m.first, first.Seconds()), append(m.comment, comment.Seconds())
+	m.cpu, m.requests = append(m.cpu, cpu.Seconds()), append(m.requests, float64(requests))
+	b.Logf("push %d: status after %.2f s, comment after %.2f s, %.2f s of CPU, %d requests; plain init and plan %.2f s, %.2f s of CPU; plain plan %.2f s, %.2f s of CPU",
+		i, m.first[i], m.comment[i], m.cpu[i], requests, m.init[i], m.initCPU[i], m.plan[i], m.planCPU[i])
+}
+
+func (m *measured) report(b *testing.B) {
+	b.Helper()
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(m.first), "s/first-status")
+	b.ReportMetric(median(m.comment), "s/comment")
+	b.ReportMetric(median(m.init), "s/plain-init-and-plan")
+	b.ReportMetric(median(m.plan), "s/plain-plan")
+	b.ReportMetric(ratio(m.comment, m.init), "ratio-to-init-and-plan")
+	b.ReportMetric(ratio(m.comment, m.plan), "ratio-to-plan")
+	b.ReportMetric(ratio(m.cpu, m.initCPU), "cpu-ratio-to-init-and-plan")
+	b.ReportMetric(ratio(m.cpu, m.planCPU), "cpu-ratio-to-plan")
+	b.ReportMetric(median(m.requests), "requests/push")
+	load, err := os.ReadFile("/proc/loadavg")
+	b.Logf("the load of the machine: %s (%v)", strings.TrimSpace(string(load)), err)
+}
+
+// ratio is the median of the ratios of what was measured in turn.
+func ratio(a, b []float64) float64 {
+	all := make([]float64, len(a))
+	for i := range a {
+		all[i] = a[i] / b[i]
+	}
+	return median(all)
+}
+
 func median(all []float64) float64 {
-	slices.Sort(all)
-	return all[len(all)/2]
-}
-
-// resident is the line of the resident memory.
-var resident = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
-
-// memory is the least resident memory of the server within some seconds.
-func (y *yuba) memory(t testing.TB) (least int) {
-	t.Helper()
-	for range 20 {
-		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(y.cmd.Process.Pid), "status"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		kb, err := strconv.Atoi(resident.FindStringSubmatch(string(text))[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if least == 0 || kb<<10 < least {
-			least = kb << 10
-		}
-		time.Sleep(500 * time.Millisecond)
-	}
-	return least
-}
-
-// plain is the same program, planned with plain tofu.
-type plain struct{ tofu, dir string }
-
-func newPlain(t testing.TB, files map[string]string) *plain {
-	t.Helper()
-	p := &plain{tofu: tofutest.Tofu(t), dir: t.TempDir()}
-	for name, content := range files {
-		p.write(t, name, content)
-	}
-	for i := range touched {
-		for _, args := range [][]string{{"init", "-input=false"}, {"apply", "-input=false", "-auto-approve"}} {
-			if out, err := p.command(i, args...).CombinedOutput(); err != nil {
-				t.Fatalf("tofu %s: %v\n%s", args[0], err, out)
-			}
-		}
-	}
-	return p
-}
-
-func (p *plain) write(t testing.TB, name, content string) {
-	t.Helper()
-	path := filepath.Join(p.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (p *plain) command(stack int, args ...string) *exec.Cmd {
-	cmd := exec.Command(p.tofu, args...)
-	cmd.Dir = filepath.Join(p.dir, fmt.Sprintf("stacks/s%03d", stack))
-	cmd.Env = append(os.Environ(), "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1")
-	return cmd
-}
-
-// run plans the touched stacks with a version of the module, two at a time. With init, it begins without a working
-// directory, as a CI job does.
-func (p *plain) run(t testing.TB, version int, init bool) time.Duration {
-	t.Helper()
-	p.write(t, "modules/five/main.tf", five(version))
-	commands := [][]string{{"plan", "-input=false", "-lock=false", "-out=plan.bin"}}
-	if init {
-		commands = append([][]string{{"init", "-input=false"}}, commands...)
-		for i := range touched {
-			if err := os.RemoveAll(filepath.Join(p.dir, fmt.Sprintf("stacks/s%03d/.terraform", i))); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	begin := time.Now()
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, 2)
-	for i := range touched {
-		wait.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			for _, args := range commands {
-				if out, err := p.command(i, args...).CombinedOutput(); err != nil {
-					t.Errorf("tofu %s: %v\n%s", args[0], err, out)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	return time.Since(begin)
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[len(sorted)/2]
 }

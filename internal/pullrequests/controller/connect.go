@@ -48,6 +48,8 @@ type link struct {
 	hooked bool
 	// pushed says that the forge has announced a push to the branch that the GitRepository follows.
 	pushed bool
+	// owners is the CODEOWNERS that was read last, if it is that of a commit.
+	owners ownersFile
 	// until is when the forge may be asked again.
 	until time.Time
 }

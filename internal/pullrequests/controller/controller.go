@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -52,7 +53,9 @@ type Reconciler struct {
 	Store   Store
 	// AllowCrossNamespace lets stacks of other namespaces follow a GitRepository.
 	AllowCrossNamespace bool
-	Log                 *slog.Logger
+	// Busy is told whether passes find out what a webhook is about, until plans begin; nil if nobody asks.
+	Busy func(bool)
+	Log  *slog.Logger
 
 	now      func() time.Time
 	ctx      context.Context
@@ -60,6 +63,7 @@ type Reconciler struct {
 	memories memories
 	window   hook.Window
 	reading  *limiter.Limiter
+	looking  atomic.Int64
 	woken    chan event.GenericEvent
 }
 

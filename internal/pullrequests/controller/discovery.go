@@ -33,36 +33,22 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 	head := p.Now.Head.Commit
 	p.begin(head)
 	p.Held, p.Left, p.Problems = "", "", nil
-	if err := r.begun(ctx, o, l, p); err != nil {
+	begun := r.begun(ctx, o, l, p)
+	s, problem, err := r.gather(ctx, o, l, p)
+	if err := errors.Join(err, begun()); err != nil {
 		return err
 	}
-	stacks, err := r.following(ctx, o, l.source)
-	if err != nil {
-		return err
-	}
-	files := changedFiles(ctx, l, p.Now.Number)
-	base, err := r.Sources.Base(ctx, l.source)
-	if err == nil {
-		err = r.hold(ctx, l, p)
-	}
-	changes, unlisted := files()
-	var moved *MovedError
-	switch {
-	case errors.As(err, &moved):
-		return err
-	case err != nil:
-		r.postpone(p, "the commit cannot be planned", err)
+	if problem != nil {
+		r.postpone(p, "the commit cannot be planned", problem)
 		return nil
 	}
-	if unlisted != nil {
-		return unlisted
-	}
+	base, changes := s.base, s.changes
 	f := finding{before: base.Tree, after: p.source.Tree, head: p.source.Tree, planner: o, source: l.source, tree: p.source.Source}
 	if !changes.Incomplete {
 		f.changed = discover.Below(namesOf(changes.Files), base.Tree, p.source.Tree)
 		f.after = discover.Merged(base.Tree, p.source.Tree, f.changed)
 	}
-	p.Stacks = f.programs(stacks)
+	p.Stacks = f.programs(s.stacks)
 	if err := r.manifests(ctx, p, &f, base); err != nil {
 		r.postpone(p, "the manifests cannot be built", err)
 		return nil
@@ -75,7 +61,7 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 		p.problem("stacks that include this repository are not planned", err.Error()+". Comment /yuba replan to try again")
 	}
 	f.more = f.more || more
-	if err := r.own(ctx, l, p, &f); err != nil {
+	if err := r.own(l, p, &f, s.owners); err != nil {
 		return err
 	}
 	if f.more {
@@ -89,20 +75,54 @@ func (r *Reconciler) discover(ctx context.Context, o *yubav1.PullRequestPlanner,
 	return nil
 }
 
-// changedFiles asks the forge for the changed files while the head is fetched from it.
-func changedFiles(ctx context.Context, l *link, number int) func() (forge.Changes, error) {
+// gathered is what stacks are found in.
+type gathered struct {
+	stacks  []infrav1.Terraform
+	base    *Source
+	changes forge.Changes
+	owners  ownersFile
+}
+
+// gather fetches a head, and asks the forge about it meanwhile. A problem is for people.
+func (r *Reconciler) gather(ctx context.Context, o *yubav1.PullRequestPlanner, l *link, p *pull) (s gathered, problem, err error) {
+	if s.stacks, err = r.following(ctx, o, l.source); err != nil {
+		return s, nil, err
+	}
+	if s.base, problem = r.Sources.Base(ctx, l.source); problem != nil {
+		return s, problem, nil
+	}
+	number := p.Now.Number
+	changes := aside(func() (forge.Changes, error) { return l.forge.ChangedFiles(ctx, number, l.forge.Limits().Files) })
+	owners := r.codeowners(ctx, l, p.Now.Base.Branch, s.base.Revision)
+	problem = r.hold(ctx, l, p)
+	if s.changes, err = changes(); err == nil {
+		s.owners = owners()
+	}
+	var moved *MovedError
+	switch {
+	case errors.As(problem, &moved):
+		return s, nil, problem
+	case problem != nil:
+		return s, problem, nil
+	}
+	return s, nil, err
+}
+
+// aside runs a function beside the pass, which waits for what it returns when it needs that. The function must not touch
+// what the pass knows.
+func aside[T any](do func() (T, error)) (wait func() (T, error)) {
 	type answer struct {
-		changes forge.Changes
-		err     error
+		value T
+		err   error
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		changes, err := l.forge.ChangedFiles(ctx, number, l.forge.Limits().Files)
-		answers <- answer{changes, err}
+		value, err := do()
+		answers <- answer{value, err}
 	}()
-	return func() (forge.Changes, error) {
+	return func() (T, error) {
 		a := <-answers
-		return a.changes, a.err
+		return a.value, a.err
 	}
 }
 

@@ -160,7 +160,8 @@ func TestOwnersThatAreNotKnown(t *testing.T) {
 		o := &yubav1.PullRequestPlanner{}
 		o.Spec.Approvals.CodeOwners = c.required
 		p := &pull{Stacks: []*stack{{Name: "prod/net", Changed: []string{"main.tf"}}}}
-		if err := r.own(t.Context(), &link{forge: c.forge, planner: o}, p, &finding{changed: []string{"main.tf"}}); err != nil {
+		l := &link{forge: c.forge, planner: o}
+		if err := r.own(l, p, &finding{changed: []string{"main.tf"}}, r.codeowners(t.Context(), l, "main", "main@sha1:aaaa")()); err != nil {
 			t.Fatal(err)
 		}
 		got := ""

@@ -56,7 +56,7 @@ func TestApprovalsAreAboutTheMerge(t *testing.T) {
 				return [][]string{strings.Fields(string(text))[1:]}, nil
 			}
 			a.p.Base, a.p.Now.Base.Branch = "main", "main"
-			if err := a.own(t.Context(), a.l, a.p, &finding{changed: []string{"main.tf"}}); err != nil {
+			if err := a.own(a.l, a.p, &finding{changed: []string{"main.tf"}}, a.codeowners(t.Context(), a.l, "main", "")()); err != nil {
 				t.Fatal(err)
 			}
 			c.change(a, f)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/yuba-dev/yuba/internal/pullrequests/decide"
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
@@ -21,13 +22,50 @@ const (
 	likeOwners    = "(unknown: names at this forge are not unique)"
 )
 
+// ownersFile is a CODEOWNERS. Without one, the place is empty.
+type ownersFile struct {
+	place   string
+	content []byte
+	err     error
+	// commit is the commit that it is of, empty for whatever a branch has now.
+	commit string
+}
+
+// codeowners asks for CODEOWNERS of a branch beside the pass. If owners must approve, that of the branch now counts.
+// Otherwise it only says who is asked, and the one of the commit that the GitRepository has of the branch will do, which
+// is asked for once.
+func (r *Reconciler) codeowners(ctx context.Context, l *link, branch, revision string) (wait func() ownersFile) {
+	if r.Owners == nil {
+		return func() ownersFile { return ownersFile{} }
+	}
+	ref := branch
+	if commit, ok := strings.CutPrefix(revision, branch+"@sha1:"); ok && !l.planner.Spec.Approvals.CodeOwners {
+		if l.owners.commit == commit {
+			return func() ownersFile { return l.owners }
+		}
+		ref = commit
+	}
+	file := aside(func() (f ownersFile, err error) {
+		f.place, f.content, f.err = forge.Codeowners(ctx, l.forge, ref)
+		return f, nil
+	})
+	return func() ownersFile {
+		f, _ := file() //nolint:errcheck // it is in the file
+		if ref != branch && f.err == nil {
+			f.commit = ref
+			l.owners = f
+		}
+		return f
+	}
+}
+
 // own finds the owners of the stacks' changed files, as CODEOWNERS of the branch to merge into says: who opens a pull
 // request does not choose who must approve it.
-func (r *Reconciler) own(ctx context.Context, l *link, p *pull, f *finding) error {
+func (r *Reconciler) own(l *link, p *pull, f *finding, file ownersFile) error {
 	if r.Owners == nil || len(p.Stacks) == 0 {
 		return nil
 	}
-	place, content, err := forge.Codeowners(ctx, l.forge, p.Now.Base.Branch)
+	place, content, err := file.place, file.content, file.err
 	required, unread := l.planner.Spec.Approvals.CodeOwners, unreadable(err)
 	if err == nil || unread {
 		p.OwnersOf = ownersVersion(place, content, unread)

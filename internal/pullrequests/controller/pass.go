@@ -24,6 +24,7 @@ func (r *Reconciler) pass(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 	}
 	problems = append(problems, r.disown(ctx, m))
 	hooks, plans := m.news()
+	defer r.busy(len(hooks) > 0)()
 	for _, e := range plans {
 		m.take(e)
 	}
@@ -58,6 +59,16 @@ func (r *Reconciler) pass(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 	problems = append(problems, r.unpin(ctx, m))
 	m.remember()
 	return errors.Join(problems...)
+}
+
+// busy says that there is work until the returned function is called. Polls that find nothing are none.
+func (r *Reconciler) busy(some bool) (end func()) {
+	if !some || r.Busy == nil {
+		return func() {}
+	}
+	r.looking.Add(1)
+	r.Busy(true)
+	return func() { r.Busy(r.looking.Add(-1) > 0) }
 }
 
 // disown forgets what another repository, or another server, said. Its people must not approve here.

@@ -321,7 +321,7 @@ func TestOwnersAreThoseOfNow(t *testing.T) {
 			a.Owners = func(_ forge.Kind, _ string, text []byte, _ []string) ([][]string, error) {
 				return [][]string{strings.Fields(string(text))[1:]}, nil
 			}
-			if err := a.own(t.Context(), a.l, a.p, &finding{changed: []string{"main.tf"}}); err != nil {
+			if err := a.own(a.l, a.p, &finding{changed: []string{"main.tf"}}, a.codeowners(t.Context(), a.l, "main", "")()); err != nil {
 				t.Fatal(err)
 			}
 			if change {

@@ -71,9 +71,22 @@ func statusOf(o *yubav1.PullRequestPlanner, p *pull, shown comment.Report) forge
 	return status
 }
 
-// begun shows that a head was seen, before it is fetched.
-func (r *Reconciler) begun(ctx context.Context, o *yubav1.PullRequestPlanner, l *link, p *pull) error {
-	return r.setStatus(ctx, l, p, p.Now.Head.Commit, statusOf(o, p, comment.Report{Link: linkOf(o, p)}))
+// begun begins to show that a head was seen, before it is fetched. The pass must wait for its end: the next status is for
+// the same commit.
+func (r *Reconciler) begun(ctx context.Context, o *yubav1.PullRequestPlanner, l *link, p *pull) (wait func() error) {
+	commit, s := p.Now.Head.Commit, statusOf(o, p, comment.Report{Link: linkOf(o, p)})
+	digest, err := digestOfStatus(s)
+	if err != nil || p.StatusOf == commit && p.Status == digest {
+		return func() error { return err }
+	}
+	done := aside(func() (struct{}, error) { return struct{}{}, l.forge.SetStatus(ctx, commit, s) })
+	return func() error {
+		if _, err := done(); err != nil {
+			return err
+		}
+		p.StatusOf, p.Status = commit, digest
+		return nil
+	}
 }
 
 // show shows what is known, if that has changed.
@@ -157,11 +170,10 @@ func (r *Reconciler) setComment(ctx context.Context, m *memory, l *link, p *pull
 }
 
 func (r *Reconciler) setStatus(ctx context.Context, l *link, p *pull, commit string, s forge.Status) error {
-	data, err := json.Marshal(s)
+	digest, err := digestOfStatus(s)
 	if err != nil {
 		return err
 	}
-	digest := digestOf(string(data))
 	if p.StatusOf == commit && p.Status == digest {
 		return nil
 	}
@@ -170,6 +182,11 @@ func (r *Reconciler) setStatus(ctx context.Context, l *link, p *pull, commit str
 	}
 	p.StatusOf, p.Status = commit, digest
 	return nil
+}
+
+func digestOfStatus(s forge.Status) (string, error) {
+	data, err := json.Marshal(s)
+	return digestOf(string(data)), err
 }
 
 func digestOf(text string) string {

@@ -52,7 +52,7 @@ func TestOwnersOfStacksOfAnIncludingRepository(t *testing.T) {
 	own, via := &stack{Name: "prod/net", Changed: []string{"net/main.tf"}}, &stack{Name: "prod/app", Via: "apps", Changed: []string{"vendor/net/main.tf"}}
 	p := &pull{Stacks: []*stack{own, via}}
 	all := []string{"net/main.tf", "README.md"}
-	if err := r.own(t.Context(), l, p, &finding{changed: all}); err != nil {
+	if err := r.own(l, p, &finding{changed: all}, r.codeowners(t.Context(), l, "main", "")()); err != nil {
 		t.Fatal(err)
 	}
 	if len(own.Owners) != 1 || !slices.Equal(own.Owners[0], []string{"net/main.tf"}) {

@@ -9,15 +9,30 @@ import (
 )
 
 // Codeowners fetches the file CODEOWNERS at a commit or branch: the first one of the forge's paths that exists. Without
-// any, the path is empty.
+// any, the path is empty. All paths are asked for at once: most repositories have none of them.
 func Codeowners(ctx context.Context, f Forge, ref string) (path string, content []byte, err error) {
-	for _, path := range f.Limits().Codeowners {
-		content, err := f.File(ctx, path, ref)
+	type answer struct {
+		content []byte
+		err     error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	paths := f.Limits().Codeowners
+	answers := make([]chan answer, len(paths))
+	for i, path := range paths {
+		answers[i] = make(chan answer, 1)
+		go func() {
+			content, err := f.File(ctx, path, ref)
+			answers[i] <- answer{content, err}
+		}()
+	}
+	for i, path := range paths {
+		a := <-answers[i]
 		var gone *NotFoundError
-		if errors.As(err, &gone) {
+		if errors.As(a.err, &gone) {
 			continue
 		}
-		return path, content, err
+		return path, a.content, a.err
 	}
 	return "", nil, nil
 }

@@ -29,6 +29,7 @@ type connection struct {
 	*wire.Client
 	// repo is the path of the repository below the API, page that of its page.
 	repo, page string
+	writes     wire.Writes
 
 	lock sync.Mutex
 	self string

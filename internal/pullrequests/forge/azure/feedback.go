@@ -44,12 +44,10 @@ func contextOf(name string) statusContext {
 // SetStatus implements forge.Forge.
 func (f *connection) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	s = wire.FitStatus(s, limits)
-	same, err := wire.SameStatus(ctx, f, commit, s)
-	if err != nil || same {
-		return err
-	}
-	return f.ask(ctx, "set the status "+strconv.Quote(s.Name), http.MethodPost, "/commits/"+url.PathEscape(commit)+"/statuses",
-		object{"state": states[s.Result], "description": s.Description, "targetUrl": s.URL, "context": contextOf(s.Name)}, nil)
+	return f.writes.SetStatus(ctx, f, commit, s, func() error {
+		return f.ask(ctx, "set the status "+strconv.Quote(s.Name), http.MethodPost, "/commits/"+url.PathEscape(commit)+"/statuses",
+			object{"state": states[s.Result], "description": s.Description, "targetUrl": s.URL, "context": contextOf(s.Name)}, nil)
+	})
 }
 
 // Statuses implements forge.Forge.
@@ -122,11 +120,8 @@ func (f *connection) Comments(ctx context.Context, number int, since time.Time) 
 
 // SetComment implements forge.Forge. Its thread is closed, so that no policy waits for somebody to resolve it.
 func (f *connection) SetComment(ctx context.Context, number int, marker, text string) (forge.Comment, error) {
-	all, err := f.Comments(ctx, number, time.Time{})
-	if err != nil {
-		return forge.Comment{}, err
-	}
-	return wire.SetComment(all, marker, text,
+	list := func() ([]forge.Comment, error) { return f.Comments(ctx, number, time.Time{}) }
+	return f.writes.SetComment(number, marker, text, list,
 		func(old forge.Comment) (forge.Comment, error) {
 			thread, id, _ := strings.Cut(old.ID, "/")
 			var c comment

@@ -27,6 +27,7 @@ var cloudLimits = forge.Limits{Comment: 32768, Description: 255, Name: 255, File
 type cloud struct {
 	*wire.Client
 	workspace, slug, repo string
+	writes                wire.Writes
 
 	lock sync.Mutex
 	self string

@@ -222,11 +222,9 @@ func buildStatusOf(s forge.Status) buildStatus {
 // SetStatus implements forge.Forge.
 func (f *cloud) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	s = wire.FitStatus(s, cloudLimits)
-	same, err := wire.SameStatus(ctx, f, commit, s)
-	if err != nil || same {
-		return err
-	}
-	return f.ask(ctx, "set the status "+strconv.Quote(s.Name), http.MethodPost, "/commit/"+url.PathEscape(commit)+"/statuses/build", buildStatusOf(s), nil)
+	return f.writes.SetStatus(ctx, f, commit, s, func() error {
+		return f.ask(ctx, "set the status "+strconv.Quote(s.Name), http.MethodPost, "/commit/"+url.PathEscape(commit)+"/statuses/build", buildStatusOf(s), nil)
+	})
 }
 
 // Statuses implements forge.Forge.
@@ -280,16 +278,13 @@ func (f *cloud) Comments(ctx context.Context, number int, since time.Time) ([]fo
 
 // SetComment implements forge.Forge.
 func (f *cloud) SetComment(ctx context.Context, number int, marker, text string) (forge.Comment, error) {
-	all, err := f.Comments(ctx, number, time.Time{})
-	if err != nil {
-		return forge.Comment{}, err
-	}
+	list := func() ([]forge.Comment, error) { return f.Comments(ctx, number, time.Time{}) }
 	write := func(doing, method, path string) (forge.Comment, error) {
 		var c cloudComment
 		err := f.ask(ctx, doing, method, path, object{"content": object{"raw": text}}, &c)
 		return c.forge(c.User.UUID), err
 	}
-	return wire.SetComment(all, marker, text,
+	return f.writes.SetComment(number, marker, text, list,
 		func(c forge.Comment) (forge.Comment, error) {
 			return write("edit the comment on pull request "+strconv.Itoa(number), http.MethodPut, cloudNumbered(number)+"/comments/"+c.ID)
 		},

@@ -24,6 +24,7 @@ var serverLimits = forge.Limits{Comment: 32768, Description: 255, Name: 255, Fil
 type server struct {
 	*wire.Client
 	project, slug, repo string
+	writes              wire.Writes
 }
 
 // serverPath matches the paths of pages and of git: projects/KEY/repos/NAME, scm/KEY/NAME, KEY/NAME.
@@ -53,7 +54,7 @@ func OpenServer(c forge.Config) (forge.Forge, error) {
 	}
 	client.Where = project + "/" + slug + " at " + address.Host()
 	client.Scopes = serverScopes
-	return &server{client, project, slug, "/rest/api/1.0/projects/" + url.PathEscape(project) + "/repos/" + url.PathEscape(slug)}, nil
+	return &server{Client: client, project: project, slug: slug, repo: "/rest/api/1.0/projects/" + url.PathEscape(project) + "/repos/" + url.PathEscape(slug)}, nil
 }
 
 // serverScopes: Data Center does not name permissions in a form that can be read, but its message does: "You are not

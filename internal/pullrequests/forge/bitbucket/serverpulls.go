@@ -157,12 +157,10 @@ func (f *server) Reviews(ctx context.Context, number int) ([]forge.Review, error
 // SetStatus implements forge.Forge.
 func (f *server) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	s = wire.FitStatus(s, serverLimits)
-	same, err := wire.SameStatus(ctx, f, commit, s)
-	if err != nil || same {
+	return f.writes.SetStatus(ctx, f, commit, s, func() error {
+		_, err := f.Do(ctx, wire.Call{Doing: "set the status " + strconv.Quote(s.Name), Method: http.MethodPost, Path: "/rest/build-status/1.0/commits/" + url.PathEscape(commit), In: buildStatusOf(s)})
 		return err
-	}
-	_, err = f.Do(ctx, wire.Call{Doing: "set the status " + strconv.Quote(s.Name), Method: http.MethodPost, Path: "/rest/build-status/1.0/commits/" + url.PathEscape(commit), In: buildStatusOf(s)})
-	return err
+	})
 }
 
 // Statuses implements forge.Forge.
@@ -226,16 +224,18 @@ func (f *server) Comments(ctx context.Context, number int, since time.Time) ([]f
 
 // SetComment implements forge.Forge.
 func (f *server) SetComment(ctx context.Context, number int, marker, text string) (forge.Comment, error) {
-	all, versions, err := f.list(ctx, number)
-	if err != nil {
-		return forge.Comment{}, err
+	var versions map[string]int
+	list := func() (all []forge.Comment, err error) {
+		all, versions, err = f.list(ctx, number)
+		return all, err
 	}
 	write := func(doing, method, path string, in object) (forge.Comment, error) {
 		var c serverComment
 		_, err := f.ask(ctx, doing, method, serverNumbered(number)+path, in, &c)
 		return f.comment(c, number, c.Author.Name), err
 	}
-	return wire.SetComment(all, marker, text,
+	var none wire.Writes // an edit must name the comment's version, so that it is listed each time
+	return none.SetComment(number, marker, text, list,
 		func(c forge.Comment) (forge.Comment, error) {
 			return write("edit the comment on pull request "+strconv.Itoa(number), http.MethodPut, "/comments/"+c.ID, object{"text": text, "version": versions[c.ID]})
 		},

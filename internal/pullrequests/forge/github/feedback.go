@@ -35,12 +35,10 @@ func (f *connection) SetStatus(ctx context.Context, commit string, s forge.Statu
 	if f.app != nil {
 		return f.setCheck(ctx, commit, s)
 	}
-	same, err := wire.SameStatus(ctx, f, commit, s)
-	if err != nil || same {
-		return err
-	}
-	return f.ask(ctx, "set the status "+strconv.Quote(s.Name), http.MethodPost, "/statuses/"+url.PathEscape(commit),
-		object{"context": s.Name, "state": string(s.Result), "description": s.Description, "target_url": s.URL}, nil)
+	return f.writes.SetStatus(ctx, f, commit, s, func() error {
+		return f.ask(ctx, "set the status "+strconv.Quote(s.Name), http.MethodPost, "/statuses/"+url.PathEscape(commit),
+			object{"context": s.Name, "state": string(s.Result), "description": s.Description, "target_url": s.URL}, nil)
+	})
 }
 
 // Statuses implements forge.Forge.
@@ -104,16 +102,13 @@ func (f *connection) Comments(ctx context.Context, number int, since time.Time) 
 
 // SetComment implements forge.Forge.
 func (f *connection) SetComment(ctx context.Context, number int, marker, text string) (forge.Comment, error) {
-	all, err := f.Comments(ctx, number, time.Time{})
-	if err != nil {
-		return forge.Comment{}, err
-	}
+	list := func() ([]forge.Comment, error) { return f.Comments(ctx, number, time.Time{}) }
 	write := func(doing, method, path string) (forge.Comment, error) {
 		var c comment
 		err := f.ask(ctx, doing, method, path, object{"body": text}, &c)
 		return c.forge(c.User.Login), err
 	}
-	return wire.SetComment(all, marker, text,
+	return f.writes.SetComment(number, marker, text, list,
 		func(c forge.Comment) (forge.Comment, error) {
 			return write("edit the comment on pull request "+strconv.Itoa(number), http.MethodPatch, "/issues/comments/"+c.ID)
 		},

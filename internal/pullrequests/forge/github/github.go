@@ -22,8 +22,9 @@ type connection struct {
 	dialect
 	*wire.Client
 	// repo is the path of the repository below the API.
-	repo string
-	app  *app
+	repo   string
+	app    *app
+	writes wire.Writes
 
 	lock sync.Mutex
 	self string

@@ -27,17 +27,15 @@ var states = map[forge.Result]string{forge.Pending: "pending", forge.Success: "s
 // SetStatus implements forge.Forge.
 func (f *connection) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	s = wire.FitStatus(s, limits)
-	same, err := wire.SameStatus(ctx, f, commit, s)
-	if err != nil || same {
+	return f.writes.SetStatus(ctx, f, commit, s, func() error {
+		err := f.ask(ctx, "set the status "+strconv.Quote(s.Name), http.MethodPost, "/statuses/"+url.PathEscape(commit),
+			object{"name": s.Name, "state": states[s.Result], "description": s.Description, "target_url": s.URL}, nil)
+		var refused *forge.RefusedError
+		if errors.As(err, &refused) && strings.Contains(refused.Reason, "Cannot transition status") {
+			return nil // it is pending already, and GitLab does not change the words of such a status
+		}
 		return err
-	}
-	err = f.ask(ctx, "set the status "+strconv.Quote(s.Name), http.MethodPost, "/statuses/"+url.PathEscape(commit),
-		object{"name": s.Name, "state": states[s.Result], "description": s.Description, "target_url": s.URL}, nil)
-	var refused *forge.RefusedError
-	if errors.As(err, &refused) && strings.Contains(refused.Reason, "Cannot transition status") {
-		return nil // it is pending already, and GitLab does not change the words of such a status
-	}
-	return err
+	})
 }
 
 // Statuses implements forge.Forge.
@@ -103,16 +101,13 @@ func (f *connection) Comments(ctx context.Context, number int, since time.Time) 
 
 // SetComment implements forge.Forge.
 func (f *connection) SetComment(ctx context.Context, number int, marker, text string) (forge.Comment, error) {
-	all, err := f.Comments(ctx, number, time.Time{})
-	if err != nil {
-		return forge.Comment{}, err
-	}
+	list := func() ([]forge.Comment, error) { return f.Comments(ctx, number, time.Time{}) }
 	write := func(doing, method, path string) (forge.Comment, error) {
 		var n note
 		err := f.ask(ctx, doing, method, path, object{"body": text}, &n)
 		return f.note(n, number, n.Author.ID), err
 	}
-	return wire.SetComment(all, marker, text,
+	return f.writes.SetComment(number, marker, text, list,
 		func(c forge.Comment) (forge.Comment, error) {
 			return write("edit the comment on merge request "+strconv.Itoa(number), http.MethodPut, numbered(number)+"/notes/"+c.ID)
 		},

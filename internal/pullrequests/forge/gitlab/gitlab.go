@@ -26,6 +26,7 @@ type connection struct {
 	*wire.Client
 	// project is the path of the project below the API.
 	project string
+	writes  wire.Writes
 
 	lock sync.Mutex
 	self int64

@@ -4,40 +4,10 @@
 package wire
 
 import (
-	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/yuba-dev/yuba/internal/pullrequests/forge"
 )
-
-// SetComment writes our comment among those of a pull request: it edits the oldest one of ours that has the marker, or
-// creates one. Comments of others are left alone, even if they contain the marker.
-func SetComment(comments []forge.Comment, marker, text string, edit func(forge.Comment) (forge.Comment, error), create func() (forge.Comment, error)) (forge.Comment, error) {
-	if marker == "" || !strings.Contains(text, marker) {
-		return forge.Comment{}, fmt.Errorf("the comment does not contain its marker %q. This is a bug in Yuba", marker)
-	}
-	i := slices.IndexFunc(comments, func(c forge.Comment) bool { return c.Mine && strings.Contains(c.Text, marker) })
-	switch {
-	case i < 0:
-		return create()
-	case comments[i].Text == text:
-		return comments[i], nil
-	}
-	return edit(comments[i])
-}
-
-// SameStatus reports whether a commit has an equal status already: forges refuse or accumulate equal ones.
-func SameStatus(ctx context.Context, f forge.Forge, commit string, s forge.Status) (bool, error) {
-	statuses, err := f.Statuses(ctx, commit)
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(statuses, func(old forge.Status) bool {
-		return old.Name == s.Name && old.Result == s.Result && old.Description == s.Description && old.URL == s.URL
-	}), nil
-}
 
 // Newest keeps the first status of each name of a list that has the newest first.
 func Newest(list []forge.Status) []forge.Status {
