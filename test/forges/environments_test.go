@@ -4,6 +4,8 @@
 package forges
 
 import (
+	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,6 +33,17 @@ func TestEnvironments(t *testing.T) {
 	head := w.Push(t, n, map[string]string{"stacks/b/more.tf": "output \"more\" { value = 1 }\n", "stacks/a/more.tf": "resource \"terraform_data\" \"a\" { input = nothing.like.this }\n"})
 	w.until(t, n, head, yubav1.PullRequestFailed)
 	w.statuses(t, head, "yuba failure, yuba/prod failure, yuba/staging success")
+	w.eventually(t, "yuba pr show has the environments", func() bool {
+		table := y.run(t, "", "pr", "show", fmt.Sprint(n), "-n", w.ns)
+		var one struct {
+			Environments []yubav1.PullRequestEnvironment `json:"environments"`
+		}
+		if err := json.Unmarshal([]byte(y.run(t, "", "pr", "show", fmt.Sprint(n), "-n", w.ns, "-o", "json")), &one); err != nil {
+			t.Fatal(err)
+		}
+		want := []yubav1.PullRequestEnvironment{{Name: "prod", Status: "yuba/prod", Result: "failure"}, {Name: "staging", Status: "yuba/staging", Result: "success"}}
+		return slices.Equal(one.Environments, want) && regexp.MustCompile(`(?m)^ENVIRONMENT +RESULT +STATUS\nprod +failure +yuba/prod\nstaging +success +yuba/staging$`).MatchString(table)
+	})
 	if refuses, says := w.Refuses(t, n); !refuses {
 		t.Errorf("Gitea merges although prod fails: %s", says)
 	}

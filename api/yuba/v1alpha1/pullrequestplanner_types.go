@@ -397,6 +397,12 @@ type PullRequestStatus struct {
 	// How many more stacks there are than the list has.
 	// +optional
 	MoreStacks int32 `json:"moreStacks,omitempty"`
+	// The commit statuses of environments, by their names (feedback.environmentLabel).
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=50
+	// +optional
+	Environments []PullRequestEnvironment `json:"environments,omitempty"`
 	// The stacks behind those, what breaks first, as far as there is room.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50
@@ -405,6 +411,17 @@ type PullRequestStatus struct {
 	// How many more stacks behind there are than the list has.
 	// +optional
 	MoreBehind int32 `json:"moreBehind,omitempty"`
+}
+
+// PullRequestEnvironment is the commit status of an environment.
+type PullRequestEnvironment struct {
+	// The environment: the value of the stacks' label.
+	Name string `json:"name"`
+	// The name of the commit status.
+	Status string `json:"status"`
+	// What the commit status says: pending, success or failure.
+	// +kubebuilder:validation:Enum=pending;success;failure
+	Result string `json:"result"`
 }
 
 // PullRequestBehind is a stack that reads what a pull request changes.

@@ -109,8 +109,9 @@ func newShowCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show NUMBER", Aliases: []string{"get"},
 		Short: "Show a pull request and the stacks that it changes",
-		Long: `Show a pull request: its commit, how far its plans are, and what each of them changes; then the stacks that read what the
-plans change, with what breaks first (spec.impact of the PullRequestPlanner). NUMBER is the number at the forge, or
+		Long: `Show a pull request: its commit, how far its plans are, and what each of them changes; then the commit status of each
+environment (spec.feedback.environmentLabel of the PullRequestPlanner), and the stacks that read what the plans change, with
+what breaks first (spec.impact). NUMBER is the number at the forge, or
 SOURCE#NUMBER with the name of the GitRepository.`,
 		Example: "  yuba pr show 7\n  yuba pr show infra#7 -o json",
 	}
@@ -122,7 +123,7 @@ SOURCE#NUMBER with the name of the GitRepository.`,
 		fmt.Fprint(s.Out, headOf(k))
 		if len(k.Stacks) == 0 {
 			s.News("It changes no stack, as far as it is planned.")
-			return nil
+			return showEnvironments(s, k, out)
 		}
 		rows := [][]string{{"STACK", "STATE", "CHANGES", "NOTE"}}
 		for _, one := range k.Stacks {
@@ -133,6 +134,9 @@ SOURCE#NUMBER with the name of the GitRepository.`,
 		}
 		if k.MoreStacks > 0 {
 			s.News("And %d more.", k.MoreStacks)
+		}
+		if err := showEnvironments(s, k, out); err != nil {
+			return err
 		}
 		return showBehind(s, k, out)
 	})

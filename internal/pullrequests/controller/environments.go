@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -133,6 +134,24 @@ func (r *Reconciler) showEnvironments(ctx context.Context, o *yubav1.PullRequest
 	return nil
 }
 
+// maxShownEnvironments limits those in the status of the planner: of a pull request whose environments change, there are
+// more than [maxEnvironments] in the end.
+const maxShownEnvironments = 50
+
+// environmentsIn are the statuses of environments that the forge has at the present commit, by their names.
+func environmentsIn(o *yubav1.PullRequestPlanner, p *pull) (out []yubav1.PullRequestEnvironment) {
+	merged := p.Merged != nil && p.EnvironmentsOf == p.Merged.Commit
+	if o.Spec.Feedback.EnvironmentLabel == "" || p.EnvironmentsOf != p.Now.Head.Commit && !merged {
+		return nil // those of an earlier commit say nothing about this one
+	}
+	names := slices.Sorted(maps.Keys(p.Environments))
+	for _, name := range names[:min(len(names), maxShownEnvironments)] {
+		result, _, _ := strings.Cut(p.Environments[name], " ")
+		out = append(out, yubav1.PullRequestEnvironment{Name: name, Status: statusName(o) + "/" + name, Result: result})
+	}
+	return out
+}
+
 // first are the environments that get a status: those of stacks that exist, and of these those with changes first. A pull
 // request that adds many environments replaces no status that branch protection may require.
 func (e *environments) first(parts map[string]*comment.Report) []string {
@@ -167,7 +186,7 @@ func (r *Reconciler) withoutStatus(ctx context.Context, o *yubav1.PullRequestPla
 	}
 	first := e.first(parts)
 	for name, part := range parts {
-		reserved := cmp.Or(o.Spec.Feedback.Status, "yuba")+"/"+name == applyStatus(o)
+		reserved := statusName(o)+"/"+name == applyStatus(o)
 		if len(part.Stacks)+len(part.Consequences) > 0 && (reserved || !slices.Contains(first, name)) {
 			out = append(out, name)
 		}
@@ -178,5 +197,5 @@ func (r *Reconciler) withoutStatus(ctx context.Context, o *yubav1.PullRequestPla
 
 // applyStatus is the name of the status that says whether a pull request is applied.
 func applyStatus(o *yubav1.PullRequestPlanner) string {
-	return cmp.Or(o.Spec.Apply.Status, cmp.Or(o.Spec.Feedback.Status, "yuba")+"/apply")
+	return cmp.Or(o.Spec.Apply.Status, statusName(o)+"/apply")
 }

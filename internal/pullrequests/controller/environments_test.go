@@ -191,3 +191,48 @@ func TestNewEnvironmentsPushOutNone(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestThePlannerShowsTheStatusesOfEnvironments: those that the forge has at the present commit.
+func TestThePlannerShowsTheStatusesOfEnvironments(t *testing.T) {
+	s := newStaged(t)
+	shown := func() string {
+		var all []string
+		for _, e := range environmentsIn(s.o, s.p) {
+			all = append(all, e.Name+" "+e.Status+" "+e.Result)
+		}
+		return strings.Join(all, ", ")
+	}
+	if got := shown(); got != "" {
+		t.Errorf("before any status is set: %s", got)
+	}
+	s.p.Stacks[0].State = comment.Running
+	s.says(t, nil)
+	if got := shown(); got != "prod yuba/prod pending, test yuba/test success" {
+		t.Errorf("while plans are at work: %s", got)
+	}
+	s.p.Stacks[0].State = comment.Failed
+	s.says(t, nil)
+	if got := shown(); got != "prod yuba/prod failure, test yuba/test success" {
+		t.Errorf("once they have ended: %s", got)
+	}
+	head := s.p.Now.Head.Commit
+	s.p.Now.Head.Commit = strings.Repeat("1", 40)
+	if got := shown(); got != "" {
+		t.Errorf("after a push: %s", got)
+	}
+	s.p.Merged = &merged{Commit: head}
+	if got := shown(); got == "" {
+		t.Error("of a merge commit nothing is shown")
+	}
+	s.p.Merged, s.p.Now.Head.Commit, s.o.Spec.Feedback.EnvironmentLabel = nil, head, ""
+	if got := shown(); got != "" {
+		t.Errorf("without environments: %s", got)
+	}
+	s.o.Spec.Feedback.EnvironmentLabel = "example.com/stage"
+	for i := range 2 * maxShownEnvironments {
+		s.p.Environments[fmt.Sprintf("env-%03d", i)] = "pending"
+	}
+	if got := environmentsIn(s.o, s.p); len(got) != maxShownEnvironments {
+		t.Errorf("%d are shown", len(got))
+	}
+}

@@ -155,7 +155,7 @@ func firstResults(stacks []*stack) (out []*stack) {
 
 // resultOf is the status of one stack.
 func resultOf(o *yubav1.PullRequestPlanner, p *pull, s *stack) forge.Status {
-	status := forge.Status{Name: cmp.Or(o.Spec.Feedback.Status, "yuba") + "/" + s.Name, URL: linkOf(o, p)}
+	status := forge.Status{Name: statusName(o) + "/" + s.Name, URL: linkOf(o, p)}
 	switch s.State {
 	case comment.Applied:
 		status.Result, status.Description = forge.Success, "applied: "+s.Counts.String()

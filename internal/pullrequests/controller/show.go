@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -55,13 +56,12 @@ func linkOf(o *yubav1.PullRequestPlanner, p *pull) string {
 	return p.Now.URL
 }
 
+// statusName is the name of the commit status of all stacks.
+func statusName(o *yubav1.PullRequestPlanner) string { return cmp.Or(o.Spec.Feedback.Status, "yuba") }
+
 // statusOf is the commit status.
 func statusOf(o *yubav1.PullRequestPlanner, p *pull, shown comment.Report) forge.Status {
-	name := o.Spec.Feedback.Status
-	if name == "" {
-		name = "yuba"
-	}
-	status := comment.Status(name, shown)
+	status := comment.Status(statusName(o), shown)
 	switch {
 	case p.Held != "":
 		status.Result, status.Description = forge.Pending, p.Held

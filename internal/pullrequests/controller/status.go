@@ -54,6 +54,7 @@ func settle(o *yubav1.PullRequestPlanner, m *memory, problem error) {
 		}
 		one := statusIn(p, &left)
 		behindIn(p, &one, &behind)
+		one.Environments = environmentsIn(o, p)
 		if p.Now.State == forge.Open {
 			s.Open++
 		}
