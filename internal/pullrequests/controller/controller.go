@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -63,7 +62,7 @@ type Reconciler struct {
 	memories memories
 	window   hook.Window
 	reading  *limiter.Limiter
-	looking  atomic.Int64
+	looking  passes
 	woken    chan event.GenericEvent
 }
 

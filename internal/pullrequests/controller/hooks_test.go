@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,4 +134,23 @@ func TestHooksOfOneRepositoryLeaveTheOthersPolled(t *testing.T) {
 			t.Errorf("after %v: asked %d and %d times, next at %v; want %d, %d, %v", step.after, hooked.times, silent.times, m.wants.Sub(start), step.hooked, step.silent, step.next)
 		}
 	}
+}
+
+// TestThereIsWorkWhileWebhooksAreLookedAt: and none while a poll finds nothing.
+func TestThereIsWorkWhileWebhooksAreLookedAt(t *testing.T) {
+	var said []bool
+	r := &Reconciler{Busy: func(some bool) { said = append(said, some) }}
+	r.busy(false)()
+	if len(said) > 0 {
+		t.Errorf("a poll says %v", said)
+	}
+	one, other := r.busy(true), r.busy(true)
+	one()
+	if !slices.Equal(said, []bool{true, true, true}) {
+		t.Errorf("while there is one, it says %v", said)
+	}
+	if other(); said[len(said)-1] {
+		t.Error("there is work after the last one")
+	}
+	(&Reconciler{}).busy(true)() // nobody asks
 }

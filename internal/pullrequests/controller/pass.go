@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -61,14 +62,27 @@ func (r *Reconciler) pass(ctx context.Context, o *yubav1.PullRequestPlanner, m *
 	return errors.Join(problems...)
 }
 
+// passes counts the passes that look at what webhooks are about.
+type passes struct {
+	mu  sync.Mutex
+	now int
+}
+
+// add counts one more or less, and tells whether there are any. The lock keeps what is told in order.
+func (p *passes) add(n int, tell func(bool)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now += n
+	tell(p.now > 0)
+}
+
 // busy says that there is work until the returned function is called. Polls that find nothing are none.
 func (r *Reconciler) busy(some bool) (end func()) {
 	if !some || r.Busy == nil {
 		return func() {}
 	}
-	r.looking.Add(1)
-	r.Busy(true)
-	return func() { r.Busy(r.looking.Add(-1) > 0) }
+	r.looking.add(1, r.Busy)
+	return func() { r.looking.add(-1, r.Busy) }
 }
 
 // disown forgets what another repository, or another server, said. Its people must not approve here.
