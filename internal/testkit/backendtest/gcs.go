@@ -42,7 +42,8 @@ func GCS(t testing.TB, bucket string) *Server {
 // must sends a request whose response must have the status.
 func must(t testing.TB, req *http.Request, status int) {
 	t.Helper()
-	r, err := http.DefaultClient.Do(req)
+	client := &http.Client{Timeout: patience}
+	r, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
