@@ -125,7 +125,7 @@ site: ## Write the documentation as a site of static files, with search, into di
 
 # The conformance suite and tests that need other servers have their own targets. The provider of these tests is a separate
 # module, as providers are. test/e2e waits more than it computes and takes longest, so it begins first, beside the others.
-TESTED_ELSEWHERE = -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/internal/platform/vaultinit$$' -e '/test/forges$$' -e '/test/platform/local$$' -e '/test/web$$' -e '/test/e2e$$'
+TESTED_ELSEWHERE = -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/internal/platform/vaultinit$$' -e '/test/forges$$' -e '/test/platform/local$$' -e '/test/web$$' -e '/test/backends$$' -e '/test/e2e$$'
 
 .PHONY: test
 test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
@@ -155,6 +155,14 @@ race: race-light ## Run all tests of packages with the race detector (hours)
 test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreSQL, PowerDNS and Vault (as root on Debian it installs them)
 	@tools/ensure-databases
 	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/... ./internal/platform/vaultinit
+
+.PHONY: backends
+backends: bin/versitygw bin/fake-gcs-server ## Install the servers of the tests of state backends (npm installs two of them)
+	@tools/ensure-backends
+
+.PHONY: test-backends
+test-backends: build tofu backends ## Test states in S3 with a lock table, GCS, Azure, Kubernetes, cloud and remote, on servers on this machine
+	$(TEST) -timeout 20m $(TESTFLAGS) ./test/backends
 
 # The machines are namespaces of the kernel. The test ends them, also when it fails.
 .PHONY: test-platform
@@ -316,6 +324,9 @@ bin/gitea: test/gitea/go.mod $(wildcard test/gitea/*.go)
 
 bin/versitygw: test/s3/go.mod
 	$(BUILD) -C test/s3 -ldflags '-s -w' -o ../../bin/ github.com/versity/versitygw/cmd/versitygw
+
+bin/fake-gcs-server: test/gcs/go.mod
+	$(BUILD) -C test/gcs -ldflags '-s -w' -o ../../bin/ github.com/fsouza/fake-gcs-server
 
 # Flux: kustomize-controller, too.
 bin/source-controller: test/flux/go.mod

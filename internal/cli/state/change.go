@@ -133,8 +133,14 @@ func carryChange(ctx context.Context, s *session.Session, key types.NamespacedNa
 	if err != nil {
 		return rec, s.StackError(action, key, err)
 	}
+	return ended(ctx, s, action, key, rec)
+}
+
+// ended waits for the end of a run, which must succeed.
+func ended(ctx context.Context, s *session.Session, action string, key types.NamespacedName, rec run.Record) (run.Record, error) {
 	id := rec.Spec.ID
 	if rec.Result == nil {
+		var err error
 		if rec, err = s.AwaitRun(ctx, key, id); err != nil {
 			return rec, err
 		}

@@ -270,7 +270,11 @@ func fieldsOf(object any) (fields map[string]any) {
 func describeBackend(b *infrav1.BackendStatus) string {
 	switch {
 	case b.Cloud != nil:
-		return fmt.Sprintf("  cloud: organization %s, workspace %s\n", b.Cloud.Organization, b.Cloud.Workspaces.Name)
+		w := b.Cloud.Workspaces
+		if w.Name == "" {
+			return fmt.Sprintf("  cloud: organization %s, workspaces with the tags %s\n", b.Cloud.Organization, strings.Join(w.Tags, ", "))
+		}
+		return fmt.Sprintf("  cloud: organization %s, workspace %s\n", b.Cloud.Organization, w.Name)
 	case b.BackendConfig == nil:
 		return "  Yuba's own store\n"
 	}

@@ -6,15 +6,18 @@ package state
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/listing"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
 
@@ -70,42 +73,45 @@ func stateFile(ctx context.Context, s *session.Session, key types.NamespacedName
 
 func newStateListCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "list NAME [ADDRESS]...",
-		Short:   "List the resources in the state",
-		Long:    "List the addresses of the resources in the state, or of those at or below the addresses given.",
+		Use:   "list NAME [ADDRESS]...",
+		Short: "List the resources in the state",
+		Long: `List the addresses of the resources in the state, or of those at or below the addresses given. For a custom backend, a run
+of the stack reads the state there.`,
 		Example: "  yuba state list vpc\n  yuba state list vpc module.subnets",
 		Args:    ui.Arguments(1, -1), ValidArgsFunction: a.StackAnd(stateAddresses, true),
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml", "name")
-	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, addresses []string) error {
+	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, addresses []string) error {
+		key := session.KeyOf(t)
+		if t.KeepsOwnState() {
+			rec, err := carryChange(ctx, s, key, run.StateChange{Verb: run.StateList}, "")
+			if err != nil {
+				return err
+			}
+			return listResources(s, resourcesBelow(slices.Concat([]run.StateResource{}, rec.Result.State), addresses), out)
+		}
 		file, err := stateFile(ctx, s, key, "")
 		if err != nil {
 			return err
 		}
-		return listResources(s, resourcesBelow(file, addresses), out)
+		return listResources(s, resourcesBelow(listed(file.Resources), addresses), out)
 	})
 	return cmd
 }
 
-// listedResource is a resource in the answer for programs, without its attributes.
-type listedResource struct {
-	Address  string `json:"address"`
-	Mode     string `json:"mode"`
-	Type     string `json:"type"`
-	Name     string `json:"name"`
-	Provider string `json:"provider"`
-	ID       string `json:"id,omitempty"`
-	Deposed  string `json:"deposed,omitempty"`
-	Tainted  bool   `json:"tainted,omitempty"`
+// listed are the resources of a state, without their attributes.
+func listed(resources []state.Resource) []run.StateResource {
+	list := make([]run.StateResource, 0, len(resources))
+	for _, r := range resources {
+		list = append(list, run.StateResource{Address: r.Address, Mode: r.Mode, Type: r.Type, Name: r.Name, Provider: r.ProviderAddr, ID: r.ID,
+			Deposed: r.Deposed, Tainted: r.Tainted})
+	}
+	return list
 }
 
-func listResources(s *session.Session, resources []state.Resource, out *ui.Output) error {
+func listResources(s *session.Session, resources []run.StateResource, out *ui.Output) error {
 	if out.Machine() && out.Form != "name" {
-		listed := make([]listedResource, 0, len(resources))
-		for _, r := range resources {
-			listed = append(listed, listedResource{r.Address, r.Mode, r.Type, r.Name, r.ProviderAddr, r.ID, r.Deposed, r.Tainted})
-		}
-		return out.Print(s.Out, listed)
+		return out.Print(s.Out, resources)
 	}
 	for _, r := range resources {
 		mark := ""
@@ -122,12 +128,12 @@ func listResources(s *session.Session, resources []state.Resource, out *ui.Outpu
 }
 
 // resourcesBelow are the resources at or below these addresses.
-func resourcesBelow(file *state.File, addresses []string) []state.Resource {
+func resourcesBelow(all []run.StateResource, addresses []string) []run.StateResource {
 	if len(addresses) == 0 {
-		return file.Resources
+		return all
 	}
-	var found []state.Resource
-	for _, r := range file.Resources {
+	found := []run.StateResource{}
+	for _, r := range all {
 		for _, address := range addresses {
 			rest, ok := strings.CutPrefix(r.Address, address)
 			if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
@@ -143,10 +149,18 @@ func newStateShowCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show NAME ADDRESS",
 		Short:   "Show the attributes of one resource in the state",
-		Long:    "Show the attributes of one resource in the state. Sensitive values are not shown.",
+		Long:    "Show the attributes of one resource in the state. Sensitive values are not shown. For a custom backend, a run of the stack reads the state.",
 		Example: "  yuba state show vpc 'module.subnets.aws_subnet.private[\"a\"]'",
 		Args:    ui.Arguments(2, 2), ValidArgsFunction: a.StackAnd(stateAddresses, false),
-		RunE: a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+		RunE: a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, rest []string) error {
+			key := session.KeyOf(t)
+			if t.KeepsOwnState() {
+				rec, err := carryChange(ctx, s, key, run.StateChange{Verb: run.StateShow, Args: rest}, "")
+				if err == nil {
+					fmt.Fprintln(s.Out, rec.Result.Text)
+				}
+				return err
+			}
 			file, err := stateFile(ctx, s, key, "")
 			if err != nil {
 				return err

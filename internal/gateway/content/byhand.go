@@ -33,10 +33,8 @@ func (h *Handler) change(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 	c.Preview, _ = strconv.ParseBool(query.Get("preview")) //nolint:errcheck // anything else means no
 	c.Accept, _ = strconv.ParseBool(query.Get("accept"))   //nolint:errcheck // anything else means no
 	c.BreakLock = query.Get("breakLock")
-	if c.BreakLock != "" {
-		if err := h.mayUnlock(r, obj); err != nil {
-			return err
-		}
+	if err := h.mayChange(r, obj, c); err != nil {
+		return err
 	}
 	if c.Verb == run.StatePush {
 		var err error
@@ -51,27 +49,38 @@ func (h *Handler) change(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 	return writeJSON(w, rec.Public())
 }
 
-// mayUnlock refuses to break a lock for users who may only change states: breaking one has a right of
-// its own.
-func (h *Handler) mayUnlock(r *http.Request, obj *infrav1.Terraform) error {
+// mayChange refuses what users who may only change states may not do: breaking a lock and reading a state
+// have rights of their own.
+func (h *Handler) mayChange(r *http.Request, obj *infrav1.Terraform, c *run.StateChange) error {
+	switch {
+	case c.BreakLock != "" || c.Verb == run.StateUnlock:
+		return h.may(r, obj, "create", "unlock", "break its lock", "let its holder release it")
+	case c.Verb.Reads():
+		return h.may(r, obj, "get", "state", "read its state", "let somebody else read it")
+	}
+	return nil
+}
+
+// may asks the API server whether the user has a right; what and otherwise are for the refusal.
+func (h *Handler) may(r *http.Request, obj *infrav1.Terraform, verb, subresource, what, otherwise string) error {
 	info, known := request.UserFrom(r.Context())
 	if !known || info.GetName() == "" {
-		return apierrors.NewUnauthorized("break the lock: the API server did not say who you are")
+		return apierrors.NewUnauthorized(what + ": the API server did not say who you are")
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: info.GetName(), UID: info.GetUID(), Groups: info.GetGroups(), Extra: map[string]authorizationv1.ExtraValue{},
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: Group, Version: Version, Resource: "terraforms", Subresource: "unlock",
-			Verb: "create", Namespace: obj.Namespace, Name: obj.Name},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: Group, Version: Version, Resource: "terraforms", Subresource: subresource,
+			Verb: verb, Namespace: obj.Namespace, Name: obj.Name},
 	}}
 	for key, values := range info.GetExtra() {
 		review.Spec.Extra[key] = values
 	}
 	if err := h.Client.Create(r.Context(), review); err != nil {
-		return fmt.Errorf("ask whether %s may break locks of %s/%s: %w", info.GetName(), obj.Namespace, obj.Name, err)
+		return fmt.Errorf("ask whether %s may %s of %s/%s: %w", info.GetName(), what, obj.Namespace, obj.Name, err)
 	}
 	if !review.Status.Allowed {
-		return apierrors.NewForbidden(schema.GroupResource{Group: Group, Resource: "terraforms/unlock"}, obj.Name,
-			errors.New("you may not break its lock. Ask for the right to create terraforms/unlock, or let its holder release it"))
+		return apierrors.NewForbidden(schema.GroupResource{Group: Group, Resource: "terraforms/" + subresource}, obj.Name,
+			fmt.Errorf("you may not %s. Ask for the right to %s terraforms/%s, or %s", what, verb, subresource, otherwise))
 	}
 	return nil
 }

@@ -119,6 +119,12 @@ func TestWhoMayBreakALock(t *testing.T) {
 	migrate.BreakLock = "l1"
 	_, err = admin.Change(t.Context(), s.namespace, "vpc", migrate, "moved")
 	checkStatus(t, err, http.StatusConflict, "has changed")
+	_, err = changes.Change(t.Context(), s.namespace, "vpc", run.StateChange{Verb: run.StateUnlock, Args: []string{"l1"}}, "")
+	checkStatus(t, err, http.StatusForbidden, "terraforms/unlock")
+	for _, read := range []run.StateChange{{Verb: run.StateList}, {Verb: run.StateShow, Args: []string{"a.b"}}} {
+		_, err = changes.Change(t.Context(), s.namespace, "vpc", read, "")
+		checkStatus(t, err, http.StatusForbidden, "terraforms/state")
+	}
 }
 
 func TestVersionsAreToldInLowerCamelCase(t *testing.T) {

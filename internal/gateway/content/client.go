@@ -126,7 +126,12 @@ func (c *Client) Cancel(ctx context.Context, namespace, name, runID string) (run
 	return ask[run.Record](ctx, c, http.MethodPost, stackPath(namespace, name, "cancel"), parameters("run", runID), nil)
 }
 
-// Unlock releases the state's lock with exactly this id.
+// BreakLock starts a run that breaks the lock of a custom backend.
+func (c *Client) BreakLock(ctx context.Context, namespace, name, id string) (run.Record, error) {
+	return ask[run.Record](ctx, c, http.MethodPost, stackPath(namespace, name, "unlock"), url.Values{"id": {id}}, nil)
+}
+
+// Unlock releases the lock of a state that Yuba keeps, with exactly this id.
 func (c *Client) Unlock(ctx context.Context, namespace, name, id string) error {
 	return c.do(ctx, stackPath(namespace, name, "unlock"), url.Values{"id": {id}}, nil)
 }

@@ -36,7 +36,7 @@ func (h *Handler) state(w http.ResponseWriter, r *http.Request, obj *infrav1.Ter
 
 func (h *Handler) readState(ctx context.Context, obj *infrav1.Terraform, version string) ([]byte, error) {
 	if obj.KeepsOwnState() {
-		return nil, badRequest(fmt.Sprintf("%s/%s keeps its state in a custom backend; read it with tofu", obj.Namespace, obj.Name))
+		return nil, badRequest(fmt.Sprintf("%s/%s keeps its state in a custom backend, which only tofu can read:\n    yuba shell %[2]s -n %[1]s -- tofu state pull", obj.Namespace, obj.Name))
 	}
 	if version != "" {
 		_, data, err := h.States.ReadVersion(ctx, keyOf(obj), version)
@@ -137,9 +137,17 @@ func (h *Handler) OutputsOf(ctx context.Context, obj *infrav1.Terraform) (map[st
 	return outputs, json.Unmarshal(text, &outputs)
 }
 
-// unlock releases a lock with exactly this id. The lock of an executing run belongs to the run.
+// unlock releases a lock with exactly this id. The lock of an executing run belongs to the run. For a custom
+// backend it answers with the run that does it.
 func (h *Handler) unlock(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform) error {
 	id := r.URL.Query().Get("id")
+	if obj.KeepsOwnState() { // only the tool can break it
+		rec, err := h.operate(r, obj, run.Request{Operation: run.OperationState, Change: &run.StateChange{Verb: run.StateUnlock, Args: []string{id}}})
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, rec.Public())
+	}
 	holder, err := h.States.HolderNow(r.Context(), keyOf(obj))
 	if err != nil {
 		return err

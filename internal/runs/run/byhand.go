@@ -50,7 +50,11 @@ func ShellLock(id string) string { return id + ".lock" }
 // verbs are the changes of a state and their numbers of arguments.
 var verbs = map[StateVerb]struct{ least, most int }{
 	StateMove: {2, 2}, StateRemove: {1, 1000}, StateImport: {2, 2}, StatePush: {0, 0}, StateRollback: {1, 1}, StateMigrate: {0, 0},
+	StateUnlock: {1, 1}, StateList: {0, 0}, StateShow: {1, 1},
 }
+
+// Reads reports whether the verb only reads the state.
+func (v StateVerb) Reads() bool { return v == StateList || v == StateShow }
 
 // Check validates a change. Its arguments come from people and reach the tool's command line, where
 // they must not become flags.
@@ -58,7 +62,7 @@ func (c *StateChange) Check() error {
 	want, known := verbs[c.Verb]
 	switch {
 	case !known:
-		return errors.New("the verb " + quoted(string(c.Verb)) + " is not mv, rm, import, push, rollback or migrate")
+		return errors.New("the verb " + quoted(string(c.Verb)) + " is not mv, rm, import, push, rollback, migrate, unlock, list or show")
 	case len(c.Args) < want.least || len(c.Args) > want.most:
 		return errors.New("state " + string(c.Verb) + ": wrong number of arguments")
 	case c.Verb == StatePush && len(c.State) == 0:

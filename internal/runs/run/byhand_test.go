@@ -23,6 +23,11 @@ func TestStateChangesThatCanBeAskedFor(t *testing.T) {
 		"a push":                            {StateChange{Verb: StatePush, State: []byte("{}")}, ""},
 		"a push of nothing":                 {StateChange{Verb: StatePush}, "requires a state"},
 		"a rollback":                        {StateChange{Verb: StateRollback, Args: []string{"00000000000000000001-1"}}, ""},
+		"a lock that is broken":             {StateChange{Verb: StateUnlock, Args: []string{"acme/net"}}, ""},
+		"a lock without an id":              {StateChange{Verb: StateUnlock}, "arguments"},
+		"a lock that would be a flag":       {StateChange{Verb: StateUnlock, Args: []string{"-force"}}, "neither an address nor an id"},
+		"a list":                            {StateChange{Verb: StateList}, ""},
+		"a resource that is shown":          {StateChange{Verb: StateShow, Args: []string{"a.b"}}, ""},
 		"a verb that would do other things": {StateChange{Verb: "apply"}, "is not mv"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -79,6 +79,8 @@ type Result struct {
 	Outputs json.RawMessage `json:"outputs,omitempty"`
 	// Resources are in the order of the state, for Spec.ReadResources.
 	Resources []Resource `json:"resources,omitempty"`
+	// State are the resources in the state, for StateList, without their attributes.
+	State []StateResource `json:"state,omitempty"`
 	// Lock is the lock of a custom backend that another holds.
 	Lock *Lock `json:"lock,omitempty"`
 	// Text is the output of a state operation or its preview, masked.
@@ -192,6 +194,18 @@ type Resource struct {
 	Type string `json:"type"`
 	// ID is the attribute "id"; empty if there is none.
 	ID string `json:"id"`
+}
+
+// StateResource is a resource in a state, without its attributes.
+type StateResource struct {
+	Address  string `json:"address"`
+	Mode     string `json:"mode"`
+	Type     string `json:"type"`
+	Name     string `json:"name"`
+	Provider string `json:"provider"`
+	ID       string `json:"id,omitempty"`
+	Deposed  string `json:"deposed,omitempty"`
+	Tainted  bool   `json:"tainted,omitempty"`
 }
 
 // Unplaced is how long a prepared run waited for a place. This is not part of its cost.

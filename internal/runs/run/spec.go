@@ -217,6 +217,12 @@ const (
 	StateRollback StateVerb = "rollback"
 	// StateMigrate copies the state to another backend, see Migration.
 	StateMigrate StateVerb = "migrate"
+	// StateUnlock breaks the lock of a custom backend with the id in Args.
+	StateUnlock StateVerb = "unlock"
+	// StateList lists the resources in a custom backend, and StateShow describes the one in Args. They
+	// change nothing.
+	StateList StateVerb = "list"
+	StateShow StateVerb = "show"
 )
 
 // StateChange is the change that an OperationState run makes.

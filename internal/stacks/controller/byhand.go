@@ -271,6 +271,7 @@ func (r *Reconciler) holdByHand(ctx context.Context, p *pass, rec run.Record) er
 func takeByHand(p *collected, rec run.Record) {
 	status, result := &p.obj.Status, rec.Result
 	takeMigration(p.obj, rec)
+	takeUnlock(p.obj, rec)
 	if ref := status.CurrentRun; ref != nil && ref.ID == rec.Spec.ID {
 		status.CurrentRun = nil
 	}

@@ -77,7 +77,7 @@ func describeWait(p *decided) {
 	case decide.ReasonRetryPending, decide.ReasonRetryLimit, decide.ReasonCircuitOpen:
 		// Ready is still about a missing Secret that came back; the earlier failure counts.
 		if p.failing != nil && isOver(conditions.Of(obj, infrav1.ConditionReady)) {
-			setReady(obj, metav1.ConditionFalse, failureReason(p.failing), failureMessage(p.failing.Result))
+			setReady(obj, metav1.ConditionFalse, failureReason(p.failing), failureMessage(obj, p.failing.Result))
 		}
 	case decide.ReasonLockHeld:
 		setReady(obj, metav1.ConditionFalse, d.Reason, lockMessage(&p.gathered))

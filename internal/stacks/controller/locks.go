@@ -18,6 +18,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/shell"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -165,8 +166,17 @@ func recordLock(obj *infrav1.Terraform, rec run.Record) {
 	}
 }
 
+// takeUnlock records that a person broke the lock of a custom backend.
+func takeUnlock(obj *infrav1.Terraform, rec run.Record) {
+	change := rec.Spec.StateChange
+	if change == nil || change.Verb != run.StateUnlock || rec.Result.Outcome != run.OutcomeSucceeded || obj.Status.Lock.Pending != change.Args[0] {
+		return
+	}
+	lockBroken(obj, change.Args[0])
+}
+
 // lockAdvice says how to break the lock of a custom backend.
-func lockAdvice(r *run.Result) string {
+func lockAdvice(obj *infrav1.Terraform, r *run.Result) string {
 	if r.Class != run.FailureLocked || r.Lock == nil {
 		return ""
 	}
@@ -174,7 +184,11 @@ func lockAdvice(r *run.Result) string {
 		return "\nThe tool cannot break this lock: init takes it to create the first state. If the holder is gone, remove the lock " +
 			"in the backend, such as the Lease of the kubernetes backend."
 	}
-	return fmt.Sprintf("\nIf the holder is gone, break the lock with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: %q}.", r.Lock.ID)
+	if r.Lock.Who == "" {
+		return fmt.Sprintf("\nThe backend does not say who holds the lock: what is above describes this attempt. If nobody works with the state, break the lock:\n"+
+			"    yuba force-unlock %s -n %s %s", obj.Name, obj.Namespace, shell.Quote(r.Lock.ID))
+	}
+	return fmt.Sprintf("\nIf the holder is gone, break the lock:\n    yuba force-unlock %s -n %s %s", obj.Name, obj.Namespace, shell.Quote(r.Lock.ID))
 }
 
 // lockMessage says who holds the lock, since when, and how to release it.

@@ -78,13 +78,13 @@ func TestLockOfACustomBackendInTheStatus(t *testing.T) {
 
 func TestMessageAboutALockOfACustomBackend(t *testing.T) {
 	for step, want := range map[run.Step]string{
-		run.StepPlan: "Error acquiring the state lock\nIf the holder is gone, break the lock with spec.tfstate: {forceUnlock: \"yes\", lockIdentifier: \"lock-1\"}.",
+		run.StepPlan: "Error acquiring the state lock\nIf the holder is gone, break the lock:\n    yuba force-unlock " + stackObject().Name + " -n " + stackObject().Namespace + " lock-1",
 		run.StepInit: "Error acquiring the state lock\nThe tool cannot break this lock: init takes it to create the first state. " +
 			"If the holder is gone, remove the lock in the backend, such as the Lease of the kubernetes backend.",
 	} {
 		obj := stackObject(ownBackend)
 		record(obj, ran(run.OperationPlan, run.Result{Outcome: run.OutcomeFailed, FailedStep: step, Class: run.FailureLocked, Error: "Error acquiring the state lock",
-			Lock: &run.Lock{ID: "lock-1"}}))
+			Lock: &run.Lock{ID: "lock-1", Who: "ci@build7"}}))
 		ready := conditions.Of(obj, infrav1.ConditionReady)
 		if ready.Reason != infrav1.ReasonLockHeld || ready.Message != want {
 			t.Errorf("%s: Ready says %s: %s", step, ready.Reason, ready.Message)

@@ -274,7 +274,7 @@ func recordFailure(obj *infrav1.Terraform, o outcome) {
 			status.LastAppliedRun = o.rec.Spec.ID
 		}
 	}
-	setReady(obj, metav1.ConditionFalse, failureReason(&o.rec), failureMessage(result))
+	setReady(obj, metav1.ConditionFalse, failureReason(&o.rec), failureMessage(obj, result))
 }
 
 // recordRefusal: neither a plan that a webhook or policies refused nor the previous one is offered for
@@ -321,8 +321,8 @@ func failureReason(rec *run.Record) string {
 	return infrav1.ReasonPlanFailed
 }
 
-func failureMessage(r *run.Result) string {
-	return r.Error + unprovenAdvice(r) + lockAdvice(r)
+func failureMessage(obj *infrav1.Terraform, r *run.Result) string {
+	return r.Error + unprovenAdvice(r) + lockAdvice(obj, r)
 }
 
 func clearPending(obj *infrav1.Terraform) {

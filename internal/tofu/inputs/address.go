@@ -15,16 +15,21 @@ import (
 // addresses lists the settings whose values can contain a user and a password.
 var addresses = []string{"address", "conn_str", "endpoint", "endpoints.s3", "host", "hostname"}
 
-// bare is a value without user, password and parameters. A value that is not fully understood becomes
-// a digest, because a location is readable by everybody who sees the stack.
+// unknown is a value that may contain a password and is not fully understood. It has no digest: everybody
+// who sees the stack could try passwords on that, and each new password would look like another place.
+const unknown = "(hidden)"
+
+// bare is a value without user, password and parameters.
 func bare(name, value string) string {
 	switch {
+	case name == "conn_str" && connectionScheme.MatchString(value):
+		return bareConnectionURL(value)
 	case name == "conn_str" && !strings.Contains(value, "://"):
 		return bareConnection(value)
 	case strings.Contains(value, "://"):
 		return bareURL(value)
 	case slices.Contains(addresses, name) && strings.ContainsAny(value, "@?"):
-		return hidden(value)
+		return unknown
 	}
 	return value
 }
@@ -34,9 +39,50 @@ func bare(name, value string) string {
 func bareURL(value string) string {
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme == "" || u.Host == "" || strings.Contains(u.Host+u.Path+u.RawQuery+u.Fragment, "@") {
-		return hidden(value)
+		return unknown
 	}
 	return u.Scheme + "://" + u.Host + u.Path
+}
+
+// connectionScheme begins a URL of libpq, which may leave out the host.
+var connectionScheme = regexp.MustCompile(`^postgres(ql)?://`)
+
+// placeKeywords say where a database is.
+var placeKeywords = []string{"host", "hostaddr", "port", "dbname"}
+
+// bareConnectionURL is the place in a URL of libpq. Parameters can name the host and the others, too.
+func bareConnectionURL(value string) string {
+	u, err := url.Parse(value)
+	if err != nil || u.Opaque != "" || u.Fragment != "" || strings.Contains(u.Host+u.Path+u.RawQuery, "@") {
+		return unknown
+	}
+	parameters, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return unknown
+	}
+	values := map[string]string{}
+	for _, name := range placeKeywords {
+		switch given := parameters[name]; len(given) {
+		case 0:
+		case 1:
+			values[name] = given[0]
+		default:
+			return unknown
+		}
+	}
+	switch {
+	case len(values) == 0 && u.Host != "":
+		return u.Scheme + "://" + u.Host + u.Path
+	case u.Host != "" && values["host"]+values["hostaddr"]+values["port"] != "", u.Path != "" && u.Path != "/" && values["dbname"] != "":
+		return unknown // which one counts differs between libraries
+	}
+	if u.Host != "" {
+		values["host"], values["port"] = u.Hostname(), u.Port()
+	}
+	if name := strings.TrimPrefix(u.Path, "/"); name != "" {
+		values["dbname"] = name
+	}
+	return placeOf(values)
 }
 
 // shown is a value of a connection string that can be shown. libpq takes a dbname with :// or = for a
@@ -46,19 +92,27 @@ var shown = regexp.MustCompile(`^[A-Za-z0-9_.,:/-]+$`)
 // bareConnection is the place in a connection string of libpq's keywords.
 func bareConnection(text string) string {
 	values, ok := keywords(text)
+	if !ok {
+		return unknown
+	}
+	return placeOf(values)
+}
+
+// placeOf is the place that keywords name.
+func placeOf(values map[string]string) string {
 	var kept []string
-	for _, name := range []string{"host", "hostaddr", "port", "dbname"} {
+	for _, name := range placeKeywords {
 		value := values[name]
 		if value == "" {
 			continue
 		}
 		if !shown.MatchString(value) || strings.Contains(value, "://") {
-			ok = false
+			return unknown
 		}
 		kept = append(kept, name+"="+value)
 	}
-	if !ok || len(kept) == 0 {
-		return hidden(text)
+	if len(kept) == 0 {
+		return unknown
 	}
 	return strings.Join(kept, ",")
 }
@@ -74,6 +128,9 @@ func keywords(text string) (values map[string]string, ok bool) {
 		if m == nil {
 			return values, false
 		}
+		if _, twice := values[m[1]]; twice {
+			return values, false
+		}
 		values[m[1]], rest = escaped.ReplaceAllString(m[2]+m[3], "$1"), rest[len(m[0]):]
 	}
 	return values, true
@@ -81,6 +138,7 @@ func keywords(text string) (values map[string]string, ok bool) {
 
 var escaped = regexp.MustCompile(`\\(.)`)
 
+// hidden is the digest of a value that is secret, but not a password.
 func hidden(value string) string {
 	return fmt.Sprintf("(secret %.4x)", sha256.Sum256([]byte(value)))
 }

@@ -5,6 +5,7 @@ package backends
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,8 +21,8 @@ const Yuba = "yuba"
 // Preset is a backend that a stack can have.
 type Preset struct {
 	Type, Short string
-	// Required are settings without which the backend cannot work. Credentials are for people: the
-	// names of settings that belong into a Secret.
+	// Required are settings without which the backend cannot work: "A|B" is one of two. Credentials are
+	// for people: the names of settings that belong into a Secret.
 	Required, Credentials []string
 	// Blocks are settings "BLOCK.NAME" that the tool takes as a block, not as an object.
 	Blocks []string
@@ -30,14 +31,14 @@ type Preset struct {
 // Presets are all backends.
 var Presets = []Preset{
 	{Type: Yuba, Short: "Yuba's own store, with versions and rollback"},
-	{Type: "s3", Short: "Amazon S3 and compatible stores", Required: []string{"bucket", "key"}, Credentials: []string{"access_key", "secret_key", "token", "sse_customer_key"}},
+	{Type: "s3", Short: "Amazon S3 and compatible stores, locked by a file or a DynamoDB table", Required: []string{"bucket", "key"}, Credentials: []string{"access_key", "secret_key", "token", "sse_customer_key"}},
 	{Type: "gcs", Short: "Google Cloud Storage", Required: []string{"bucket"}, Credentials: []string{"credentials", "access_token", "encryption_key"}},
 	{Type: "azurerm", Short: "Azure Blob Storage", Required: []string{"storage_account_name", "container_name", "key"}, Credentials: []string{"access_key", "sas_token", "client_secret", "client_certificate_password"}},
 	{Type: "http", Short: "a server with the HTTP protocol, such as GitLab", Required: []string{"address"}, Credentials: []string{"password", "client_private_key_pem"}},
 	{Type: "pg", Short: "PostgreSQL", Credentials: []string{"conn_str"}},
 	{Type: "kubernetes", Short: "a Secret in a Kubernetes cluster", Required: []string{"secret_suffix"}, Credentials: []string{"token", "password", "client_key"}},
-	{Type: "remote", Short: "Terraform Cloud's protocol, without a cloud block", Required: []string{"organization", "workspaces.name"}, Credentials: []string{"token"}, Blocks: []string{"workspaces"}},
-	{Type: "cloud", Short: "Terraform Cloud and compatible services", Required: []string{"organization", "workspaces.name"}, Credentials: []string{"token"}},
+	{Type: "remote", Short: "Terraform Cloud's protocol, without a cloud block", Required: []string{"organization", "workspaces.name|workspaces.prefix"}, Credentials: []string{"token"}, Blocks: []string{"workspaces"}},
+	{Type: "cloud", Short: "Terraform Cloud and compatible services", Required: []string{"organization", "workspaces.name|workspaces.tags"}, Credentials: []string{"token"}},
 }
 
 // Find returns the preset of a type.
@@ -55,10 +56,16 @@ func Find(kind string) (Preset, error) {
 // Configure returns the backend of a spec, without its location. from are the sources of further
 // settings.
 func (p Preset) Configure(settings map[string]string, from []infrav1.BackendConfigsReference) (*infrav1.BackendStatus, error) {
-	for _, name := range p.Required {
-		if settings[name] == "" && len(from) == 0 {
-			return nil, fmt.Errorf("the backend %s needs the setting %s: add --set %s=VALUE, or name the ConfigMap or Secret that has it with --settings-from", p.Type, name, name)
+	for _, required := range p.Required {
+		names := strings.Split(required, "|")
+		if len(from) > 0 || slices.ContainsFunc(names, func(name string) bool { return settings[name] != "" }) {
+			continue
 		}
+		advice := ", or name the ConfigMap or Secret that has it with --settings-from"
+		if p.Type == "cloud" {
+			advice = ""
+		}
+		return nil, fmt.Errorf("the backend %s needs the setting %s: add --set %s=VALUE%s", p.Type, strings.Join(names, " or "), names[0], advice)
 	}
 	for name := range settings {
 		if slices.Contains(p.Credentials, name) {
@@ -73,8 +80,23 @@ func (p Preset) Configure(settings map[string]string, from []infrav1.BackendConf
 		return &infrav1.BackendStatus{}, nil
 	case p.Type == "cloud":
 		return cloud(settings, from)
+	case p.Type == "kubernetes":
+		settings = withoutKubeconfig(settings)
 	}
 	return &infrav1.BackendStatus{BackendConfig: &infrav1.BackendConfigSpec{CustomConfiguration: p.render(settings)}, BackendConfigsFrom: from}, nil
+}
+
+// withoutKubeconfig adds the name of a file that does not exist: without any, tofu refuses the settings
+// host and token.
+func withoutKubeconfig(settings map[string]string) map[string]string {
+	for _, name := range []string{"config_path", "config_paths", "in_cluster_config"} {
+		if settings[name] != "" {
+			return settings
+		}
+	}
+	settings = maps.Clone(settings)
+	settings["config_path"] = "none"
+	return settings
 }
 
 func cloud(settings map[string]string, from []infrav1.BackendConfigsReference) (*infrav1.BackendStatus, error) {
@@ -82,12 +104,15 @@ func cloud(settings map[string]string, from []infrav1.BackendConfigsReference) (
 		return nil, fmt.Errorf("a cloud block takes no settings from Secrets: set the token as TF_TOKEN_… in spec.envFrom")
 	}
 	for name := range settings {
-		if !slices.Contains([]string{"organization", "hostname", "workspaces.name"}, name) {
-			return nil, fmt.Errorf("the cloud block has no setting %s here; it has organization, hostname and workspaces.name", name)
+		if !slices.Contains([]string{"organization", "hostname", "workspaces.name", "workspaces.tags"}, name) {
+			return nil, fmt.Errorf("the cloud block has no setting %s here; it has organization, hostname, workspaces.name and workspaces.tags", name)
 		}
 	}
-	return &infrav1.BackendStatus{Cloud: &infrav1.CloudSpec{Organization: settings["organization"], Hostname: settings["hostname"],
-		Workspaces: &infrav1.CloudWorkspacesSpec{Name: settings["workspaces.name"]}}}, nil
+	workspaces := &infrav1.CloudWorkspacesSpec{Name: settings["workspaces.name"]}
+	if tags := settings["workspaces.tags"]; tags != "" {
+		workspaces.Tags = strings.Split(tags, ",")
+	}
+	return &infrav1.BackendStatus{Cloud: &infrav1.CloudSpec{Organization: settings["organization"], Hostname: settings["hostname"], Workspaces: workspaces}}, nil
 }
 
 // render writes the block. Texts suffice: the tool converts them.

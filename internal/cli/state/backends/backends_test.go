@@ -43,6 +43,7 @@ func TestEachPresetIsConfigured(t *testing.T) {
 			seen[p.Type] = true
 			settings := map[string]string{}
 			for _, name := range p.Required {
+				name, _, _ = strings.Cut(name, "|")
 				settings[name] = "v-" + name
 			}
 			got, err := p.Configure(settings, nil)
@@ -82,10 +83,12 @@ func TestMissingSettingsAreNamed(t *testing.T) {
 			settings := map[string]string{}
 			for _, name := range p.Required {
 				if name != missing {
+					name, _, _ = strings.Cut(name, "|")
 					settings[name] = "v"
 				}
 			}
-			if _, err := p.Configure(settings, nil); err == nil || !strings.Contains(err.Error(), "--set "+missing+"=VALUE") {
+			first, _, _ := strings.Cut(missing, "|")
+			if _, err := p.Configure(settings, nil); err == nil || !strings.Contains(err.Error(), "--set "+first+"=VALUE") {
 				t.Errorf("%s without %s: %v", p.Type, missing, err)
 			}
 			if p.Type == "cloud" {
@@ -147,6 +150,8 @@ func TestBlocksAndObjectsAreRendered(t *testing.T) {
 			"backend \"s3\" {\n  bucket       = \"b\"\n  key          = \"k\"\n  use_lockfile = \"true\"\n}\n"},
 		"an object": {"s3", map[string]string{"key": "k", "bucket": "b", "endpoints.s3": "http://s3", "endpoints.sts": "http://sts"},
 			"backend \"s3\" {\n  bucket = \"b\"\n  key    = \"k\"\n  endpoints = {\n    s3  = \"http://s3\"\n    sts = \"http://sts\"\n  }\n}\n"},
+		"a block with a prefix": {"remote", map[string]string{"organization": "o", "workspaces.prefix": "net-"},
+			"backend \"remote\" {\n  organization = \"o\"\n  workspaces {\n    prefix = \"net-\"\n  }\n}\n"},
 		"a block": {"remote", map[string]string{"organization": "o", "workspaces.name": "w"},
 			"backend \"remote\" {\n  organization = \"o\"\n  workspaces {\n    name = \"w\"\n  }\n}\n"},
 		"text that HCL would evaluate": {"http", map[string]string{"address": "http://a/${path.root}?x=\"%{if}\"\n}"},
@@ -170,6 +175,13 @@ func TestACloudBlockIsFieldsOfTheSpec(t *testing.T) {
 	}
 	want := &infrav1.BackendStatus{Cloud: &infrav1.CloudSpec{Organization: "o", Hostname: "tfe.example.org", Workspaces: &infrav1.CloudWorkspacesSpec{Name: "w"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	got, err = find(t, "cloud").Configure(map[string]string{"organization": "o", "workspaces.tags": "net,prod"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&infrav1.CloudWorkspacesSpec{Tags: []string{"net", "prod"}}, got.Cloud.Workspaces); diff != "" {
 		t.Error(diff)
 	}
 }

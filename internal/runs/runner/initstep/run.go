@@ -81,7 +81,7 @@ func (s *Step) runInit(ctx context.Context) (initflow.Event, error) {
 	}
 	defer removeSettings()
 	return s.endInit(s.downloads.connected(s.program, func() error {
-		return s.program.InitCommand(ctx, s.site.Space.Selects(), append(args, settings...)...)
+		return s.program.InitCommand(ctx, s.site.Space.Selects() && !run.NeedsWorkspace(s.run.Spec.Backend.Location), append(args, settings...)...)
 	}))
 }
 

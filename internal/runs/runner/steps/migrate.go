@@ -37,6 +37,8 @@ type migrator struct {
 	from, to side
 	// at is the backend that the working directory is initialised with.
 	at side
+	// entered counts the changes of at.
+	entered int
 }
 
 // migrateSteps returns the steps of a migration.
@@ -212,11 +214,15 @@ func (m *migrator) enter(ctx context.Context, to side) error {
 	if err := errors.Join(w.Save(), w.ForgetBackend(), w.Write(w.InModule(workspace.OverrideTF), []byte(to.Override))); err != nil {
 		return err
 	}
+	m.entered++
 	// A state file of a local backend in this directory would make init migrate it.
-	if err := w.Write(w.InModule(workspace.DataDirTF+"/"+workspace.StateName), []byte(nowhere)); err != nil {
+	if err := w.Write(w.InModule(workspace.DataDirTF+"/"+workspace.StateName), fmt.Appendf(nil, nowhere, filepath.Join(w.Base, nowhereName), m.entered)); err != nil {
 		return err
 	}
-	args := []string{"init", "-input=false", "-no-color", "-migrate-state", "-force-copy"}
+	args := []string{"init", "-input=false", "-no-color"}
+	if !run.IsCloud(to.location) { // which has no such flags, and asks nothing where there is nothing to copy
+		args = append(args, "-migrate-state", "-force-copy")
+	}
 	if w.Tool.JSONInit() {
 		args = append(args, "-json")
 	}
@@ -231,7 +237,7 @@ func (m *migrator) enter(ctx context.Context, to side) error {
 	if err := m.tool(ctx, supervisor.Command{Step: run.StepInit, Args: args, Title: "init"}, "reach the backend"); err != nil {
 		return err
 	}
-	if to.managed() || w.Named == "default" {
+	if to.managed() || w.Named == "default" || run.NeedsWorkspace(to.location) { // the environment names it
 		return nil
 	}
 	return m.tool(ctx, supervisor.Command{Step: run.StepInit, Args: []string{"workspace", "select", "-or-create", "-no-color", w.Named}, Title: "workspace select"},
@@ -239,13 +245,16 @@ func (m *migrator) enter(ctx context.Context, to side) error {
 }
 
 // nowhere makes init believe that the backend was a local one whose files do not exist, so that there
-// is nothing to copy.
-const nowhere = `{"version":3,"serial":1,"lineage":"6d1f4f0a-52a8-4f7e-8e0c-2f5b8d0a7c11","backend":{"type":"local","config":{"path":"/nonexistent/none.tfstate","workspace_dir":"/nonexistent/none.d"},"hash":0}}`
+// is nothing to copy. A cloud's init creates the directory of its workspace there, so each has its own.
+const nowhere = `{"version":3,"serial":1,"lineage":"6d1f4f0a-52a8-4f7e-8e0c-2f5b8d0a7c11","backend":{"type":"local","config":{"path":"%[1]s-%[2]d.tfstate","workspace_dir":"%[1]s-%[2]d.d"},"hash":0}}`
+
+// nowhereName goes with its directory.
+const nowhereName = workspace.PlanDir + "/none"
 
 // tool runs a command at the current side.
 func (m *migrator) tool(ctx context.Context, c supervisor.Command, attempt string) error {
 	c.Env = m.at.env
-	c.Unselected = !m.at.managed() && (c.Step == run.StepInit || m.site.Space.Named == "default")
+	c.Unselected = !m.at.managed() && (m.site.Space.Named == "default" || c.Step == run.StepInit && !run.NeedsWorkspace(m.at.location))
 	stream, e, err := m.program.Tofu(ctx, c)
 	if err == nil {
 		err = m.program.Verdict(c, stream, e, 0)

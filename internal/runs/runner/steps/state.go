@@ -39,8 +39,15 @@ const (
 
 // stateSteps returns the steps of a run that changes only the state.
 func (s *stateStep) stateSteps() []execution.Step {
-	if s.run.Spec.StateChange != nil && s.run.Spec.StateChange.Verb == run.StateMigrate {
-		return s.migrateSteps()
+	if change := s.run.Spec.StateChange; change != nil {
+		switch {
+		case change.Verb == run.StateMigrate:
+			return s.migrateSteps()
+		case change.Verb == run.StateUnlock:
+			return []execution.Step{{Name: run.StepInit, Do: s.unlock}}
+		case change.Verb.Reads():
+			return []execution.Step{{Name: run.StepShow, Do: s.read}}
+		}
 	}
 	if s.run.Spec.StateChange != nil && s.run.Spec.StateChange.Preview {
 		return []execution.Step{{Name: run.StepPlan, Do: s.previewChange}}

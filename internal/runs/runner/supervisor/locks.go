@@ -77,9 +77,12 @@ func lockIn(stream *plan.Stream) *run.Lock {
 }
 
 func lockInText(text string) *run.Lock {
-	_, info, found := strings.Cut(text, lockInfo)
+	before, info, found := strings.Cut(text, lockInfo)
 	if !found {
 		return nil
+	}
+	if held := workspaceLock.FindStringSubmatch(before); held != nil {
+		return &run.Lock{ID: held[1]}
 	}
 	lock := &run.Lock{}
 	for _, field := range lockField.FindAllStringSubmatch(info, -1) {

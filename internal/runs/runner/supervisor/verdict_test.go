@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
@@ -45,6 +47,15 @@ func TestALockInPlainTextIsFound(t *testing.T) {
 	}
 	if got := lockIn(&plan.Stream{Raw: []string{"Lock Info:", "nothing"}}); got != nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+// The backends cloud and remote describe the attempt that failed as if it held the lock.
+func TestALockOfAWorkspaceIsNotThatOfTheAttempt(t *testing.T) {
+	detail := "Error message: workspace already locked (lock ID: \"acme/net\")\nLock Info:\n  ID:        548d406e\n  Operation: OperationTypePlan\n  Who:       runner@vm\n"
+	got := lockIn(&plan.Stream{Diagnostics: diagnostic.List{{Severity: diagnostic.Error, Summary: summary.Lock, Detail: detail}}})
+	if diff := cmp.Diff(&run.Lock{ID: "acme/net"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

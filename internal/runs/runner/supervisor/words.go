@@ -18,6 +18,10 @@ var lockField = regexp.MustCompile(`(?m)^\s+(ID|Operation|Who|Created): +(.*\S)`
 
 const lockInfo = "Lock Info:"
 
+// workspaceLock is the lock of a workspace of the backends cloud and remote, "ORGANIZATION/WORKSPACE". What they
+// print below lockInfo is the attempt that failed: these backends do not tell who holds the lock.
+var workspaceLock = regexp.MustCompile(`\(lock ID: "([^"\s]+)"\)`)
+
 // lockOperations are the operations in the tool's locks.
 var lockOperations = map[run.Step]string{run.StepPlan: "OperationTypePlan", run.StepApply: "OperationTypeApply"}
 
