@@ -38,40 +38,55 @@ func (h *Handler) change(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 			return err
 		}
 	}
-	if c.Verb == run.StatePush {
-		var err error
-		if c.State, err = io.ReadAll(http.MaxBytesReader(w, r.Body, state.MaxSize)); err != nil {
-			return err
-		}
+	if err := h.readBody(w, r, obj, c); err != nil {
+		return err
 	}
 	rec, err := h.operate(r, obj, run.Request{Operation: run.OperationState, Change: c, Expect: query.Get("expect")})
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, rec.Public())
+	return writeJSON(w, rec.PublicTo(user(r)))
+}
+
+// readBody reads the state or the expressions of a request.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, obj *infrav1.Terraform, c *run.StateChange) (err error) {
+	switch c.Verb {
+	case run.StatePush:
+		c.State, err = io.ReadAll(http.MaxBytesReader(w, r.Body, state.MaxSize))
+	case run.StateConsole:
+		if err := h.may(r, obj, "get", "state", "you may not read its state, and expressions can show all of it"); err != nil {
+			return err
+		}
+		c.Input, err = io.ReadAll(http.MaxBytesReader(w, r.Body, run.MaxInput))
+	}
+	return err
 }
 
 // mayUnlock refuses to break a lock for users who may only change states: breaking one has a right of
 // its own.
 func (h *Handler) mayUnlock(r *http.Request, obj *infrav1.Terraform) error {
+	return h.may(r, obj, "create", "unlock", "you may not break its lock. Ask for the right to create terraforms/unlock, or let its holder release it")
+}
+
+// may refuses a request of a user who may not do something else, too.
+func (h *Handler) may(r *http.Request, obj *infrav1.Terraform, verb, subresource, why string) error {
 	info, known := request.UserFrom(r.Context())
 	if !known || info.GetName() == "" {
-		return apierrors.NewUnauthorized("break the lock: the API server did not say who you are")
+		return apierrors.NewUnauthorized(verb + " terraforms/" + subresource + ": the API server did not say who you are")
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: info.GetName(), UID: info.GetUID(), Groups: info.GetGroups(), Extra: map[string]authorizationv1.ExtraValue{},
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: Group, Version: Version, Resource: "terraforms", Subresource: "unlock",
-			Verb: "create", Namespace: obj.Namespace, Name: obj.Name},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: Group, Version: Version, Resource: "terraforms", Subresource: subresource,
+			Verb: verb, Namespace: obj.Namespace, Name: obj.Name},
 	}}
 	for key, values := range info.GetExtra() {
 		review.Spec.Extra[key] = values
 	}
 	if err := h.Client.Create(r.Context(), review); err != nil {
-		return fmt.Errorf("ask whether %s may break locks of %s/%s: %w", info.GetName(), obj.Namespace, obj.Name, err)
+		return fmt.Errorf("ask whether %s may %s terraforms/%s of %s/%s: %w", info.GetName(), verb, subresource, obj.Namespace, obj.Name, err)
 	}
 	if !review.Status.Allowed {
-		return apierrors.NewForbidden(schema.GroupResource{Group: Group, Resource: "terraforms/unlock"}, obj.Name,
-			errors.New("you may not break its lock. Ask for the right to create terraforms/unlock, or let its holder release it"))
+		return apierrors.NewForbidden(schema.GroupResource{Group: Group, Resource: "terraforms/" + subresource}, obj.Name, errors.New(why))
 	}
 	return nil
 }
