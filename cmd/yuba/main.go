@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/yuba-dev/yuba/internal/cli"
+	_ "github.com/yuba-dev/yuba/internal/cli/startup"       // fewer garbage collections
+	_ "github.com/yuba-dev/yuba/internal/cli/startup/texts" // no translations of kubectl
 )
 
 func main() { os.Exit(cli.Main()) }

@@ -20,7 +20,7 @@ import (
 // the medians and their ratio. What Yuba adds does not grow with the program: so small programs show
 // the difference, and large ones the ratio.
 func BenchmarkPlan(b *testing.B) {
-	for _, resources := range []int{10, 1000, 3000} {
+	for _, resources := range []int{10, 100, 1000, 3000} {
 		b.Run(fmt.Sprintf("resources=%d", resources), func(b *testing.B) {
 			dir := b.TempDir()
 			module := filepath.Join(dir, "environments", "large")

@@ -75,3 +75,65 @@ func TestTemplatesOfOnesOwn(t *testing.T) {
 	p.ends(1, []string{"stolen.tf is not a regular file"}, "new", "module", "other", "--from", templates)
 	p.ends(1, []string{"neither a directory nor the address"}, "new", "module", "other", "--from", "nowhere")
 }
+
+const strictPolicy = `apiVersion: yuba.dev/v1alpha1
+kind: Policy
+metadata: {name: strict}
+spec:
+  selector: {}
+  rules:
+  - builtin: no-destroy
+  - builtin: no-external-data
+  - builtin: no-forget
+  - builtin: no-iam
+  - builtin: no-provisioners
+  - builtin: no-replace
+  - builtin: pinned-versions
+  onViolation: deny
+  autoApprove: true
+`
+
+// What "yuba new" writes also passes policies: all rules that need no parameters, each as a reason to refuse.
+func TestNewFilesPassPolicy(t *testing.T) {
+	p := newPerson(t, "")
+	flags := p.standins()
+	names := []string{"my-target"}
+	p.must("new", "target", "my-target")
+	for _, target := range strings.Fields(p.must("env", "targets", "-o", "name").out) {
+		names = append(names, "on-"+target)
+		p.must("new", "environment", "on-"+target, "--target", target)
+	}
+	p.must("new", "stack", "my-stack")
+	p.must("new", "contract", "my-contract")
+	p.write("yuba.yaml", "environments: {my-stack: {path: stacks/my-stack}, my-contract: {path: contracts/my-contract}}")
+	tests := "apiVersion: policy.yuba.dev/v1\nkind: PolicyTest\ntests:\n"
+	for _, name := range append(names, "my-stack", "my-contract") {
+		dir := filepath.Join("environments", name)
+		if kind, ok := strings.CutPrefix(name, "my-"); ok && kind != "target" {
+			dir = filepath.Join(kind+"s", name)
+		}
+		if values, err := os.ReadFile(filepath.Join(p.dir, dir, "terraform.tfvars.example")); err == nil {
+			p.write(filepath.Join(dir, "terraform.tfvars"), string(values))
+		}
+		p.must(append([]string{"env", "plan", name, "--out", name + ".tfplan"}, flags...)...)
+		if err := os.Rename(filepath.Join(p.dir, name+".tfplan"), filepath.Join(p.dir, dir, "p.tfplan")); err != nil {
+			t.Fatal(err)
+		}
+		shown := p.must(append(append([]string{"env", "tofu"}, flags...), name, "show", "-json", "p.tfplan")...).out
+		p.write("policies/"+name+".json", shown)
+		tests += "- {name: " + name + ", plan: " + name + ".json, "
+		if lock, err := os.ReadFile(filepath.Join(p.dir, dir, ".terraform.lock.hcl")); err == nil {
+			p.write("policies/"+name+".lock.hcl", string(lock))
+			tests += "lockFile: " + name + ".lock.hcl, "
+		}
+		tests += "expect: {decision: Freed}}\n"
+	}
+	p.write("policies/strict.yaml", strictPolicy)
+	p.write("policies/test.yaml", tests)
+	p.must("policy", "test", "policies", "-v")
+	// The test can fail: a program that runs others is refused.
+	p.write("stacks/my-stack/more.tf", "resource \"terraform_data\" \"more\" {\n  provisioner \"local-exec\" { command = \"true\" }\n}\n")
+	p.must("env", "tofu", "my-stack", "plan", "-out=p.tfplan")
+	p.write("policies/my-stack.json", p.must("env", "tofu", "my-stack", "show", "-json", "p.tfplan").out)
+	p.ends(1, []string{"no-provisioners"}, "policy", "test", "policies", "-v")
+}

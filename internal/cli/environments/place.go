@@ -419,6 +419,9 @@ func (p *place) run(ctx context.Context, c attended.Call) (int, error) {
 	c.Stopping = func() {
 		p.News("\nAsked tofu to stop. It finishes what it is doing, and writes the state.")
 	}
+	c.Disarmed = func(was, is string) {
+		p.News("Warning: the program made a git repository, whose hooks and settings git would run outside of the sandbox: %s. Yuba renamed it to %s.", was, filepath.Base(is))
+	}
 	code, err := p.desk.Run(ctx, c)
 	if err == nil && code == codeError && p.desk.BesideGit() {
 		p.News("There is a git repository in the directory of tofu, which is confined to the files and directories that exist there, so that it cannot change .git. If it was denied to make a file, move the root module to a directory of its own, such as environments/NAME, or the repository below it away.")

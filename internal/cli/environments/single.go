@@ -313,7 +313,11 @@ exit code is 4 if tofu failed. tofu asks no questions; commands that ask need th
 	cmd.Flags().SetInterspersed(false)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return g.within(args[0], inputs{}, func(p *place) error {
-			call := attended.Call{Args: args[1:], Stdin: p.In, Installs: installs(args[1:])}
+			words, err := p.withValues(args[1:])
+			if err != nil {
+				return err
+			}
+			call := attended.Call{Args: words, Stdin: p.In, Installs: installs(args[1:])}
 			if args[1] != "init" && args[1] != "version" {
 				if err := p.ensureInit(cmd.Context()); err != nil {
 					return err
@@ -327,6 +331,17 @@ exit code is 4 if tofu failed. tofu asks no questions; commands that ask need th
 		})
 	}
 	return cmd
+}
+
+// withValues adds the files of values that yuba.yaml names to a command that evaluates the program. Those of
+// plan and apply are commands of their own.
+func (p *place) withValues(args []string) ([]string, error) {
+	switch args[0] {
+	case "import", "refresh", "console":
+		given, err := p.varArgs()
+		return slices.Concat(args[:1], given, args[1:]), err
+	}
+	return args, nil
 }
 
 // installs reports whether a command of tofu downloads, and runs no provider: "providers schema" does.

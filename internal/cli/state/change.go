@@ -122,13 +122,16 @@ func doChange(ctx context.Context, s *session.Session, key types.NamespacedName,
 	if err := tellChange(s, rec, flags.out); err != nil {
 		return err
 	}
-	s.News("Compare the program and the real infrastructure with the new state:\n    yuba replan %s --wait", s.Call(key))
+	s.News("Compare the program and the real infrastructure with the new state, or undo the change:\n    yuba replan %s --wait\n    yuba state undo %s", s.Call(key), s.Call(key))
 	return nil
 }
 
 // carryChange starts the run of a change and waits for its end.
 func carryChange(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, expect string) (run.Record, error) {
 	action := "state " + string(change.Verb) + " of"
+	if change.Verb.Inspects() {
+		action = string(change.Verb) + " of"
+	}
 	rec, err := s.Content.Change(ctx, key.Namespace, key.Name, change, expect)
 	if err != nil {
 		return rec, s.StackError(action, key, err)

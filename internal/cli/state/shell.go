@@ -23,7 +23,7 @@ import (
 // NewShellCommand is "yuba shell".
 func NewShellCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "shell NAME [-- COMMAND [ARGUMENT]...]", SuggestFor: []string{"exec", "console", "ssh"},
+		Use: "shell NAME [-- COMMAND [ARGUMENT]...]", SuggestFor: []string{"exec", "ssh"},
 		Aliases: []string{"break-glass", "break-the-glass"},
 		Short:   "Open a shell in a stack's prepared working directory",
 		Long: `Open a shell in a stack's working directory, prepared as for a run: with its program, state, variables, environment and

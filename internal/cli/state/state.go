@@ -30,6 +30,7 @@ func NewStateCommand(a *session.App) *cobra.Command {
 		Example: "  yuba state list vpc\n  yuba state history vpc",
 	}, newStatePullCommand(a), newStateListCommand(a), newStateShowCommand(a), newStateHistoryCommand(a),
 		newStateMoveCommand(a), newStateRemoveCommand(a), newStateImportCommand(a), newStatePushCommand(a), newStateRollbackCommand(a),
+		newStateTaintCommand(a), newStateUntaintCommand(a), newStateReplaceProviderCommand(a), newStateRefreshCommand(a), newStateRestoreCommand(a), newStateUndoCommand(a), newStateGraphCommand(a),
 		newStateAdoptCommand(a), newStateDropCommand(a), newStateAtCommand(a), newStateDiffCommand(a), newStateBlameCommand(a), newStateMigrateCommand(a))
 }
 

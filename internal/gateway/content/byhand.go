@@ -36,17 +36,25 @@ func (h *Handler) change(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 	if err := h.mayChange(r, obj, c); err != nil {
 		return err
 	}
-	if c.Verb == run.StatePush {
-		var err error
-		if c.State, err = io.ReadAll(http.MaxBytesReader(w, r.Body, state.MaxSize)); err != nil {
-			return err
-		}
+	if err := readBody(w, r, c); err != nil {
+		return err
 	}
 	rec, err := h.operate(r, obj, run.Request{Operation: run.OperationState, Change: c, Expect: query.Get("expect")})
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, rec.Public())
+	return writeJSON(w, rec.PublicTo(user(r)))
+}
+
+// readBody reads the state or the expressions of a request.
+func readBody(w http.ResponseWriter, r *http.Request, c *run.StateChange) (err error) {
+	switch c.Verb {
+	case run.StatePush:
+		c.State, err = io.ReadAll(http.MaxBytesReader(w, r.Body, state.MaxSize))
+	case run.StateConsole:
+		c.Input, err = io.ReadAll(http.MaxBytesReader(w, r.Body, run.MaxInput))
+	}
+	return err
 }
 
 // mayChange refuses what users who may only change states may not do: breaking a lock and reading a state

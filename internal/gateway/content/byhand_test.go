@@ -82,7 +82,7 @@ func TestChangesThatAreRefused(t *testing.T) {
 		code   int32
 		want   string
 	}{
-		"a verb that nobody knows": {run.StateChange{Verb: "destroy"}, "", http.StatusBadRequest, "is not mv"},
+		"a verb that nobody knows": {run.StateChange{Verb: "destroy"}, "", http.StatusBadRequest, "is not one of"},
 		"an address that is a flag": {run.StateChange{Verb: run.StateRemove, Args: []string{"-force"}}, "",
 			http.StatusBadRequest, "neither an address nor an id"},
 		"a push of nothing":   {run.StateChange{Verb: run.StatePush}, "", http.StatusBadRequest, "requires a state"},

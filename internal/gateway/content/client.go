@@ -98,8 +98,11 @@ func (c *Client) Change(ctx context.Context, namespace, name string, change run.
 		"accept", yes(change.Accept), "breakLock", change.BreakLock)
 	query["arg"] = change.Args
 	var pushed io.ReadSeeker
-	if change.Verb == run.StatePush {
+	switch change.Verb {
+	case run.StatePush:
 		pushed = bytes.NewReader(change.State)
+	case run.StateConsole:
+		pushed = bytes.NewReader(change.Input)
 	}
 	return ask[run.Record](ctx, c, http.MethodPost, stackPath(namespace, name, "change"), query, pushed)
 }

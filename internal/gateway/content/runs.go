@@ -205,7 +205,7 @@ func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, obj *infrav1.Te
 		return err
 	}
 	h.Log.Info("canceled", "stack", run.StackOf(obj).String(), "run", rec.Spec.ID, "by", user(r))
-	return writeJSON(w, rec.Public())
+	return writeJSON(w, rec.PublicTo(user(r)))
 }
 
 const defaultRuns, maxRuns = 20, 500
@@ -224,7 +224,7 @@ func (h *Handler) runs(w http.ResponseWriter, r *http.Request, obj *infrav1.Terr
 		if err != nil {
 			return err
 		}
-		return writeJSON(w, RunList{Items: []run.Record{rec.Public()}})
+		return writeJSON(w, RunList{Items: []run.Record{rec.PublicTo(user(r))}})
 	}
 	records, err := h.Runs.List(r.Context(), run.StackOf(obj), limit)
 	if err != nil {
@@ -232,7 +232,7 @@ func (h *Handler) runs(w http.ResponseWriter, r *http.Request, obj *infrav1.Terr
 	}
 	list := RunList{Items: make([]run.Record, 0, len(records))}
 	for _, rec := range records {
-		list.Items = append(list.Items, rec.Public())
+		list.Items = append(list.Items, rec.PublicTo(user(r)))
 	}
 	return writeJSON(w, list)
 }

@@ -32,6 +32,8 @@ type Call struct {
 	Interactive bool
 	// Data replaces .terraform as the directory of what init installs; empty for that.
 	Data string
+	// Disarmed is called for each part of a git repository that the call made and that was renamed.
+	Disarmed func(was, is string)
 	// Stopping is called when the call is canceled, before tofu is asked to stop.
 	Stopping func()
 }
@@ -57,10 +59,23 @@ func (d *Desk) Run(ctx context.Context, c Call) (code int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	words, err := d.line(c)
+	if d.Sandbox == "" {
+		return d.start(ctx, c, append([]string{d.Tool}, c.Args...))
+	}
+	writable, err := d.writable()
 	if err != nil {
 		return 0, err
 	}
+	grounds, err := watch(writable)
+	if err != nil {
+		return 0, err
+	}
+	code, err = d.start(ctx, c, d.line(c, writable))
+	return code, errors.Join(err, disarm(grounds, c.Disarmed))
+}
+
+// start runs a command line to its end.
+func (d *Desk) start(ctx context.Context, c Call, words []string) (code int, err error) {
 	cmd := exec.Command(words[0], words[1:]...) //nolint:gosec,noctx // the person's own tofu; a canceled one is asked to stop, not killed
 	cmd.Dir, cmd.Env = d.Dir, d.environ(c)
 	if c.Data != "" {
@@ -109,14 +124,7 @@ func (d *Desk) Run(ctx context.Context, c Call) (code int, err error) {
 }
 
 // line is the command line of a call, in the sandbox.
-func (d *Desk) line(c Call) ([]string, error) {
-	if d.Sandbox == "" {
-		return append([]string{d.Tool}, c.Args...), nil
-	}
-	writable, err := d.writable()
-	if err != nil {
-		return nil, err
-	}
+func (d *Desk) line(c Call, writable []string) []string {
 	tool := d.Tool
 	if real, err := filepath.EvalSymlinks(tool); err == nil {
 		tool = real
@@ -144,7 +152,7 @@ func (d *Desk) line(c Call) ([]string, error) {
 		add("-ro", d.ownFiles...)
 	}
 	add("-ro", fetch.SystemReadable...)
-	return append(append(words, "--", tool), c.Args...), nil
+	return append(append(words, "--", tool), c.Args...)
 }
 
 // lastWords passes output on, and keeps the end of it.

@@ -18,5 +18,6 @@
 //   - A canceled call gets one SIGINT, so that tofu finishes what it is doing and writes the state. It
 //     is never killed. It has a session of its own, so that Ctrl-C and a closed terminal do not reach it.
 //   - The directory of downloaded providers is only writable during init, when none of them runs.
+//   - A git repository that a call made is none after it: what makes it one is renamed.
 //   - No credential is in arguments, or copied: links lead to the person's files.
 package attended

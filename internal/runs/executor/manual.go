@@ -147,6 +147,15 @@ func (m *manual) replaceState(ctx context.Context, en *entry, change *run.StateC
 	en.mu.Lock()
 	defer en.mu.Unlock()
 	en.change(func(rec *run.Record) { rec.LockHeld = true })
+	if change.Expect != "" {
+		now, err := m.opts.States.Read(ctx, key)
+		if err != nil {
+			return "", err
+		}
+		if now.Digest != change.Expect {
+			return "", fmt.Errorf("the state of %s has changed since you read it: its serial is now %d. Nothing was changed. Plan it again", rec.Spec.Stack, now.Serial)
+		}
+	}
 	var version state.Version
 	switch change.Verb {
 	case run.StatePush:

@@ -36,6 +36,7 @@ type States interface {
 	Rollback(ctx context.Context, key state.Key, versionID string, by state.By) (state.Rollback, error)
 	Room(ctx context.Context, key state.Key, now *state.Snapshot, labels map[string]string) error
 	Find(ctx context.Context, key state.Key, digest string) (state.Version, []byte, error)
+	ReadVersion(ctx context.Context, key state.Key, id string) (state.Version, []byte, error)
 }
 
 // Permission is the answer to whether a run may begin its apply.

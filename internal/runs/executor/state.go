@@ -56,8 +56,16 @@ func (s *stateIntake) read(ctx context.Context, en *entry) (*state.Snapshot, err
 	return snapshot, nil
 }
 
-// current is the state of the run's stack, or the proposed one of a speculative plan.
+// current is the state of the run's stack, or the proposed one of a speculative plan, or the version that a
+// preview of a rollback is about.
 func (s *stateIntake) current(ctx context.Context, rec run.Record) (*state.Snapshot, error) {
+	if version := rec.Spec.StateVersion(); version != "" {
+		_, data, err := s.states.ReadVersion(ctx, records.StateKey(rec), version)
+		if err != nil {
+			return nil, err
+		}
+		return state.NewSnapshot(data)
+	}
 	if rec.State.Proposed == "" {
 		return s.states.Read(ctx, records.StateKey(rec), expectations(rec)...)
 	}

@@ -6,6 +6,7 @@ package run
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -21,14 +22,26 @@ var ErrBusy = errors.New("another run is in progress")
 
 // AtServer reports whether the server executes the run itself, because it only replaces the state.
 func (s *Spec) AtServer() bool {
-	return s.Operation == OperationState && s.Backend.Kind == BackendManaged && s.StateChange != nil &&
+	return s.Operation == OperationState && s.Backend.Kind == BackendManaged && s.StateChange != nil && !s.StateChange.Preview &&
 		(s.StateChange.Verb == StatePush || s.StateChange.Verb == StateRollback)
+}
+
+// StateVersion is the version of the state that the run gets in place of the current one; empty for that.
+func (s *Spec) StateVersion() string {
+	if c := s.StateChange; s.Operation == OperationState && c != nil && c.Verb == StateRollback && c.Preview && len(c.Args) == 1 {
+		return c.Args[0]
+	}
+	return ""
 }
 
 // Title names the operation of a run, such as "state mv" or "apply".
 func (s *Spec) Title() string {
 	title := string(s.Operation)
-	if s.StateChange != nil {
+	switch {
+	case s.StateChange == nil:
+	case s.StateChange.Verb.Inspects():
+		title = string(s.StateChange.Verb)
+	default:
 		title = "state " + string(s.StateChange.Verb)
 		if s.StateChange.Preview {
 			title += " (preview)"
@@ -51,10 +64,11 @@ func ShellLock(id string) string { return id + ".lock" }
 var verbs = map[StateVerb]struct{ least, most int }{
 	StateMove: {2, 2}, StateRemove: {1, 1000}, StateImport: {2, 2}, StatePush: {0, 0}, StateRollback: {1, 1}, StateMigrate: {0, 0},
 	StateUnlock: {1, 1}, StateList: {0, 0}, StateShow: {1, 1},
+	StateTaint: {1, 1}, StateUntaint: {1, 1}, StateReplaceProvider: {2, 2}, StateRefresh: {0, 1000}, StateConsole: {0, 0}, StateGraph: {0, 0},
 }
 
-// Reads reports whether the verb only reads the state.
-func (v StateVerb) Reads() bool { return v == StateList || v == StateShow }
+// MaxInput limits the expressions of a console.
+const MaxInput = 64 << 10
 
 // Check validates a change. Its arguments come from people and reach the tool's command line, where
 // they must not become flags.
@@ -62,13 +76,17 @@ func (c *StateChange) Check() error {
 	want, known := verbs[c.Verb]
 	switch {
 	case !known:
-		return errors.New("the verb " + quoted(string(c.Verb)) + " is not mv, rm, import, push, rollback, migrate, unlock, list or show")
+		return errors.New("the verb " + quoted(string(c.Verb)) + " is not one of " + strings.Join(knownVerbs(), ", "))
 	case len(c.Args) < want.least || len(c.Args) > want.most:
 		return errors.New("state " + string(c.Verb) + ": wrong number of arguments")
 	case c.Verb == StatePush && len(c.State) == 0:
 		return errors.New("state push requires a state")
 	case c.Verb == StatePush && c.Preview:
 		return errors.New("state push has no preview; compare the states before you push")
+	case c.Verb.Inspects() && !c.Preview:
+		return errors.New(string(c.Verb) + " changes nothing: it is a preview")
+	case c.Verb == StateConsole && (len(c.Input) == 0 || len(c.Input) > MaxInput):
+		return fmt.Errorf("console requires expressions, of at most %d bytes", MaxInput)
 	}
 	for _, arg := range append(slices.Clone(c.Args), cmp.Or(c.BreakLock, "none")) {
 		if arg == "" || strings.HasPrefix(arg, "-") || strings.ContainsFunc(arg, func(r rune) bool { return r < ' ' }) {
@@ -76,6 +94,14 @@ func (c *StateChange) Check() error {
 		}
 	}
 	return nil
+}
+
+func knownVerbs() (names []string) {
+	for verb := range verbs {
+		names = append(names, string(verb))
+	}
+	slices.Sort(names)
+	return names
 }
 
 func quoted(s string) string { return `"` + strings.ToValidUTF8(s, "?") + `"` }

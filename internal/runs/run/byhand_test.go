@@ -28,7 +28,17 @@ func TestStateChangesThatCanBeAskedFor(t *testing.T) {
 		"a lock that would be a flag":       {StateChange{Verb: StateUnlock, Args: []string{"-force"}}, "neither an address nor an id"},
 		"a list":                            {StateChange{Verb: StateList}, ""},
 		"a resource that is shown":          {StateChange{Verb: StateShow, Args: []string{"a.b"}}, ""},
-		"a verb that would do other things": {StateChange{Verb: "apply"}, "is not mv"},
+		"a verb that would do other things": {StateChange{Verb: "apply"}, "is not one of console, graph, import, migrate, mv,"},
+		"a mark":                            {StateChange{Verb: StateTaint, Args: []string{"a.b"}}, ""},
+		"a mark of two":                     {StateChange{Verb: StateUntaint, Args: []string{"a.b", "a.c"}}, "arguments"},
+		"a refresh of all":                  {StateChange{Verb: StateRefresh}, ""},
+		"a refresh with a flag":             {StateChange{Verb: StateRefresh, Args: []string{"-destroy"}}, "neither an address nor an id"},
+		"a provider for another":            {StateChange{Verb: StateReplaceProvider, Args: []string{"a/b", "c.example/a/b"}}, ""},
+		"expressions":                       {StateChange{Verb: StateConsole, Preview: true, Input: []byte("1")}, ""},
+		"expressions that would change":     {StateChange{Verb: StateConsole, Input: []byte("1")}, "changes nothing"},
+		"no expressions":                    {StateChange{Verb: StateConsole, Preview: true}, "requires expressions"},
+		"too many expressions":              {StateChange{Verb: StateConsole, Preview: true, Input: make([]byte, MaxInput+1)}, "at most"},
+		"a graph":                           {StateChange{Verb: StateGraph, Preview: true}, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			err := test.change.Check()
@@ -44,14 +54,16 @@ func TestWhatTheServerDoesItself(t *testing.T) {
 		kind BackendKind
 		verb StateVerb
 		want bool
+		plan bool
 	}{
-		"pushes what it keeps":               {BackendManaged, StatePush, true},
-		"goes back in what it keeps":         {BackendManaged, StateRollback, true},
-		"leaves moves to the tool":           {BackendManaged, StateMove, false},
-		"leaves the state of others to them": {BackendOwn, StatePush, false},
+		"pushes what it keeps":                {BackendManaged, StatePush, true, false},
+		"goes back in what it keeps":          {BackendManaged, StateRollback, true, false},
+		"leaves the plan of going back to it": {BackendManaged, StateRollback, false, true},
+		"leaves moves to the tool":            {BackendManaged, StateMove, false, false},
+		"leaves the state of others to them":  {BackendOwn, StatePush, false, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			s := Spec{Operation: OperationState, Backend: Backend{Kind: test.kind}, StateChange: &StateChange{Verb: test.verb}}
+			s := Spec{Operation: OperationState, Backend: Backend{Kind: test.kind}, StateChange: &StateChange{Verb: test.verb, Preview: test.plan}}
 			if got := s.AtServer(); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
@@ -67,6 +79,19 @@ func TestARecordIsPublicWithoutThePushedState(t *testing.T) {
 		}
 	}
 	if string(rec.Spec.StateChange.State) != "secret" {
+		t.Error("the record itself has changed")
+	}
+}
+
+func TestAnswersOfAConsoleAreForThePersonWhoAsked(t *testing.T) {
+	rec := Record{By: "ann", Spec: Spec{StateChange: &StateChange{Verb: StateConsole, Input: []byte("var.x")}}, Result: &Result{Text: "geheim"}}
+	if got := rec.PublicTo("ann"); got.Result.Text != "geheim" || string(got.Spec.StateChange.Input) != "var.x" {
+		t.Errorf("ann gets %+v", got)
+	}
+	if got := rec.PublicTo("bob"); got.Result.Text != "" || got.Spec.StateChange.Input != nil {
+		t.Errorf("bob gets %+v", got)
+	}
+	if rec.Result.Text != "geheim" || rec.Spec.StateChange.Input == nil {
 		t.Error("the record itself has changed")
 	}
 }

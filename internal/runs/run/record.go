@@ -208,6 +208,19 @@ func (r Record) Public() Record {
 	return r
 }
 
+// PublicTo is Public for a user. What a run read of a state is only for the person who asked: it can have what
+// others may not read.
+func (r Record) PublicTo(user string) Record {
+	r = r.Public()
+	if change := r.Spec.StateChange; change != nil && change.Verb.Reads() && r.By != user {
+		change.Input = nil // the change and the result are copies
+		if r.Result != nil {
+			r.Result.Text, r.Result.State = "", nil
+		}
+	}
+	return r
+}
+
 // NewID returns a new run id: the time, so that ids sort by age, and 40 random bits.
 func NewID(now time.Time) string {
 	return now.UTC().Format("20060102-150405.000") + "-" + randomHex(5)

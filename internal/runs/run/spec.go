@@ -223,7 +223,24 @@ const (
 	// change nothing.
 	StateList StateVerb = "list"
 	StateShow StateVerb = "show"
+	// StateTaint marks the resource in Args, so that the next plan replaces it; StateUntaint takes that back.
+	StateTaint   StateVerb = "taint"
+	StateUntaint StateVerb = "untaint"
+	// StateReplaceProvider makes another provider responsible: Args are the sources of the two.
+	StateReplaceProvider StateVerb = "replace-provider"
+	// StateRefresh records what others changed, of everything or of the addresses in Args.
+	StateRefresh StateVerb = "refresh"
+	// StateConsole evaluates the expressions in Input, StateGraph draws the program. Both only read, and
+	// have no change to preview: Preview is true.
+	StateConsole StateVerb = "console"
+	StateGraph   StateVerb = "graph"
 )
+
+// Inspects reports whether a verb asks about the program and the state together, without a change to preview.
+func (v StateVerb) Inspects() bool { return v == StateConsole || v == StateGraph }
+
+// Reads reports whether a verb only reads. Its answer can have what others may not read.
+func (v StateVerb) Reads() bool { return v.Inspects() || v == StateList || v == StateShow }
 
 // StateChange is the change that an OperationState run makes.
 type StateChange struct {
@@ -233,8 +250,12 @@ type StateChange struct {
 	State []byte `json:"state,omitempty"`
 	// Force lets StatePush replace a state of another lineage or a higher serial.
 	Force bool `json:"force,omitempty"`
-	// Preview only reports what would change.
+	// Preview only reports what would change. Of a rollback it is the plan that would follow.
 	Preview bool `json:"preview,omitempty"`
+	// Input has the expressions for StateConsole, one on each line.
+	Input []byte `json:"input,omitempty"`
+	// Expect is the digest of the state that a rollback replaces; empty for any.
+	Expect string `json:"expect,omitempty"`
 	// Accept ends a migration without copying: the state is at the destination already.
 	Accept bool `json:"accept,omitempty"`
 	// BreakLock is the id of a lock that an earlier migration left at either backend.

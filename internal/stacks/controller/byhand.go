@@ -85,6 +85,11 @@ func (r *Reconciler) describeByHand(ctx context.Context, p *gathered, req run.Re
 	if err := r.mayOperate(ctx, &p.pass, req); err != nil {
 		return nil, err
 	}
+	if req.Change != nil && req.Change.Verb == run.StateRollback {
+		change := *req.Change
+		change.Expect = req.Expect // the server compares again, under the lock
+		req.Change = &change
+	}
 	if req.Change != nil && req.Change.Verb == run.StateMigrate {
 		return r.describeMigration(ctx, p, req, rec)
 	}
@@ -279,7 +284,15 @@ func takeByHand(p *collected, rec run.Record) {
 		status.Plan.Digest, status.Plan.RunID = "", ""
 	}
 	p.notes = append(p.notes, note{warning: result.Outcome != run.OutcomeSucceeded, reason: infrav1.ReasonDoneByHand, action: "ByHand",
-		message: strings.TrimSuffix(fmt.Sprintf("%s, requested by %s: %s. %s", rec.Spec.Title(), orUnknown(rec.By), result.Outcome, firstLineOf(cmp.Or(result.Error, result.Text))), " ")})
+		message: strings.TrimSuffix(fmt.Sprintf("%s, requested by %s: %s. %s", rec.Spec.Title(), orUnknown(rec.By), result.Outcome, firstLineOf(cmp.Or(result.Error, toldOf(rec)))), " ")})
+}
+
+// toldOf is what an event tells of a result. What was read of a state is only for the person who asked.
+func toldOf(rec run.Record) string {
+	if c := rec.Spec.StateChange; c != nil && c.Verb.Reads() {
+		return ""
+	}
+	return rec.Result.Text
 }
 
 // mayHaveMoved reports whether a run may have changed the state.

@@ -56,21 +56,27 @@ func (h header) serial() uint64 {
 // readHeader parses the header, or says why data is not a state.
 func readHeader(data []byte) (header, error) {
 	var h header
+	err := unmarshal(data, &h, &h)
+	return h, err
+}
+
+// unmarshal parses a state into a value that contains h, and checks h.
+func unmarshal(data []byte, into any, h *header) error {
 	if len(bytes.TrimSpace(data)) == 0 {
-		return h, errors.New("it is empty")
+		return errors.New("it is empty")
 	}
-	if err := json.Unmarshal(data, &h); err != nil {
-		return h, fmt.Errorf("it is not the JSON of a state: %w", withoutContent(err))
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("it is not the JSON of a state: %w", withoutContent(err))
 	}
 	switch {
 	case h.encrypted():
-		return h, nil
+		return nil
 	case h.Version == nil:
-		return h, errors.New("it does not have a format version")
+		return errors.New("it does not have a format version")
 	case *h.Version != formatVersion:
-		return h, fmt.Errorf("its format version is %d, expected %d", *h.Version, formatVersion)
+		return fmt.Errorf("its format version is %d, expected %d", *h.Version, formatVersion)
 	}
-	return h, nil
+	return nil
 }
 
 // withoutContent keeps the position of a JSON error and drops the quoted content: a state contains

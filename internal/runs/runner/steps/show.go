@@ -89,8 +89,17 @@ func (s *planStep) showMore(ctx context.Context, shown []byte) error {
 	return nil
 }
 
-// showText ships the plan as printed, without secrets of the run or copied sensitive values.
+// showText ships the plan as printed.
 func (s *planStep) showText(ctx context.Context, sensitive *mask.Masker) error {
+	text, err := s.planText(ctx, sensitive)
+	if err != nil {
+		return err
+	}
+	return s.ship(ctx, "the plan's text", "/plan.txt", text)
+}
+
+// planText is the plan as printed, without secrets of the run or copied sensitive values.
+func (s *planStep) planText(ctx context.Context, sensitive *mask.Masker) ([]byte, error) {
 	c := supervisor.Command{Step: run.StepShow, Args: []string{"show", "-no-color", s.site.Space.PlanFile(s.held)},
 		Capture: &fetch.Bounded{Limit: maxPlanText}}
 	err := s.site.Space.ByInitsProviders(func() error {
@@ -101,7 +110,7 @@ func (s *planStep) showText(ctx context.Context, sensitive *mask.Masker) error {
 		return errors.Join(s.program.Verdict(c, stream, e, 0), s.site.Space.UnchangedPlan(s.held))
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	text := []byte(sensitive.Text(s.run.Mask.Text(string(c.Capture.Bytes()))))
 	if c.Capture.Over || len(text) > maxPlanText {
@@ -109,7 +118,7 @@ func (s *planStep) showText(ctx context.Context, sensitive *mask.Masker) error {
 		text = text[:min(len(text), maxPlanText)]
 		text = append(text[:bytes.LastIndexByte(text, '\n')+1], fmt.Sprintf("\n(cut: the plan has more than %d MiB of text)\n", maxPlanText>>20)...)
 	}
-	return s.ship(ctx, "the plan's text", "/plan.txt", text)
+	return text, nil
 }
 
 // unchanged ends the steps of a plan without changes.

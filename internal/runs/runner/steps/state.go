@@ -49,8 +49,15 @@ func (s *stateStep) stateSteps() []execution.Step {
 			return []execution.Step{{Name: run.StepShow, Do: s.read}}
 		}
 	}
-	if s.run.Spec.StateChange != nil && s.run.Spec.StateChange.Preview {
-		return []execution.Step{{Name: run.StepPlan, Do: s.previewChange}}
+	if change := s.run.Spec.StateChange; change != nil && change.Preview {
+		preview := s.previewChange
+		switch change.Verb {
+		case run.StateConsole, run.StateGraph:
+			preview = s.inspect
+		case run.StateRefresh, run.StateRollback:
+			preview = s.planChange
+		}
+		return []execution.Step{{Name: run.StepPlan, Do: preview}}
 	}
 	return []execution.Step{{Name: execution.StepContinue, Do: s.planning.mayApply}, {Name: run.StepApply, Do: s.changeState}}
 }
@@ -75,6 +82,15 @@ func (s *stateStep) changeCommand(step run.Step) (supervisor.Command, error) {
 		if change.Preview {
 			c.Args = append(c.Args, "-dry-run")
 		}
+	case run.StateTaint, run.StateUntaint, run.StateReplaceProvider:
+		if c.Title, c.Args = string(change.Verb), []string{string(change.Verb), "-no-color"}; change.Verb == run.StateReplaceProvider {
+			c.Title, c.Args = "state "+c.Title, []string{"state", string(change.Verb), "-no-color", "-auto-approve"}
+		}
+		if managed {
+			c.Args = append(c.Args, "-lock=false", "-backup="+filepath.Join(s.site.Space.Base, backupName))
+		}
+	case run.StateRefresh:
+		return s.refreshCommand(c)
 	case run.StateImport:
 		c.Title = "import"
 		c.Args = []string{"import", "-input=false", "-no-color"}
@@ -142,12 +158,12 @@ func (s *stateStep) judgeChange(c supervisor.Command, stream *plan.Stream, e pro
 	return s.program.Verdict(c, stream, e, 0)
 }
 
-// previewChange tries an import on the local copy of the state. A custom backend has none.
+// previewChange tries a change on the local copy of the state. A custom backend has none.
 func (s *stateStep) previewChange(ctx context.Context) error {
 	change := s.run.Spec.StateChange
 	managed := s.run.Spec.Backend.Kind == run.BackendManaged
-	if change.Verb == run.StateImport && !managed {
-		s.run.Result.Text = s.run.Mask.Text(fmt.Sprintf("Would import %q as %s. A custom backend does not allow a preview.", change.Args[1], change.Args[0]))
+	if would := wouldDo(change); would != "" && !managed {
+		s.run.Result.Text = s.run.Mask.Text(would + ". A custom backend does not allow a preview.")
 		return nil
 	}
 	c, err := s.changeCommand(run.StepPlan)
@@ -163,10 +179,30 @@ func (s *stateStep) previewChange(ctx context.Context) error {
 	if err := s.program.Verdict(c, stream, e, 0); err != nil {
 		return err
 	}
-	if change.Verb == run.StateImport {
+	switch change.Verb {
+	case run.StateImport:
 		s.run.Result.Text = s.run.Mask.Text(imported(before, s.keeper.LastState(), change.Args))
+	case run.StateTaint, run.StateUntaint:
+		s.run.Result.Text = wouldDo(change)
+	case run.StateReplaceProvider:
+		s.run.Result.Text = strings.ReplaceAll(s.run.Result.Text, "Successfully replaced provider", "Would replace the provider")
 	}
 	return nil
+}
+
+// wouldDo says what a change would do that tofu cannot preview; empty for others.
+func wouldDo(change *run.StateChange) string {
+	switch change.Verb {
+	case run.StateImport:
+		return fmt.Sprintf("Would import %q as %s", change.Args[1], change.Args[0])
+	case run.StateTaint:
+		return fmt.Sprintf("Would mark %s as tainted: the next plan replaces it", change.Args[0])
+	case run.StateUntaint:
+		return fmt.Sprintf("Would no longer mark %s as tainted", change.Args[0])
+	case run.StateReplaceProvider:
+		return fmt.Sprintf("Would replace the provider %s by %s", change.Args[0], change.Args[1])
+	}
+	return ""
 }
 
 // imported returns what a previewed import would add to the state.

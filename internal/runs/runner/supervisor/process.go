@@ -31,6 +31,8 @@ type Command struct {
 	Args []string
 	// Title names the command in messages; empty for the step's name.
 	Title string
+	// Stdin is the input; nil for none.
+	Stdin io.Reader
 	// Capture receives standard output instead of the log, for documents with sensitive values.
 	Capture *fetch.Bounded
 	// Unselected leaves the workspace out of the environment.
@@ -122,7 +124,7 @@ func (g *Supervisor) start(c Command, out, errs *os.File) (*process.Process, err
 		cell.Environment = slices.DeleteFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
 	}
 	cmd := g.run.Walls.Command(context.Background(), cell, g.site.Space.Tool.Path, c.Args...)
-	cmd.Stdout, cmd.Stderr = out, errs
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, out, errs
 	if c.Capture != nil {
 		cmd.Stdout = io.Writer(c.Capture)
 	}

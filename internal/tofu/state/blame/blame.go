@@ -160,9 +160,6 @@ func (d *Desk) Of(ctx context.Context, key state.Key, t Target, all bool) (*Answ
 // errUnknown marks a version that is intact, but that Yuba cannot parse.
 var errUnknown = errors.New("it is not a state that Yuba knows")
 
-// errEncrypted marks a version that cannot be read because of OpenTofu's encryption.
-var errEncrypted = errors.New("OpenTofu encrypted it")
-
 // Of finds the events of a target, the newest only or all.
 func Of(ctx context.Context, states *state.Store, key state.Key, t Target, all bool) (*Answer, error) {
 	answer := &Answer{Address: t.Address, Attribute: t.Path, Events: []Event{}}
@@ -170,7 +167,7 @@ func Of(ctx context.Context, states *state.Store, key state.Key, t Target, all b
 	for r, err := range state.Readings(ctx, states, key, func(_ state.Version, data []byte) (*state.Attribute, error) { return value(data, t) }) {
 		var damaged *state.CorruptError
 		switch {
-		case errors.Is(err, errEncrypted):
+		case errors.Is(err, state.ErrEncrypted):
 			answer.Encrypted++
 			continue
 		case errors.As(err, &damaged), errors.Is(err, errUnknown):
@@ -190,15 +187,13 @@ func Of(ctx context.Context, states *state.Store, key state.Key, t Target, all b
 
 // value is the target in a state; nil if it is not there.
 func value(data []byte, t Target) (*state.Attribute, error) {
-	file, err := state.Parse(data)
-	if err != nil {
+	resource, ok, err := state.Find(data, t.Address)
+	switch {
+	case errors.Is(err, state.ErrEncrypted):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errUnknown, err)
-	}
-	if file.Encrypted {
-		return nil, errEncrypted
-	}
-	resource, ok := file.Resource(t.Address)
-	if !ok {
+	case !ok:
 		return nil, nil
 	}
 	a, err := resource.Attribute(t.Path)

@@ -1,0 +1,116 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package steps
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
+	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
+	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/plan"
+)
+
+// maxAnswer limits what a console or a graph prints: it is in the run's result.
+const maxAnswer = 256 << 10
+
+// inspect evaluates expressions, or draws the program. Neither writes, and the answer is in the result only.
+func (s *stateStep) inspect(ctx context.Context) error {
+	change := s.run.Spec.StateChange
+	if err := change.Check(); err != nil {
+		return fault.New(run.FailureConfiguration, "inspect the stack: %w", err)
+	}
+	c := supervisor.Command{Step: run.StepPlan, Title: string(change.Verb), Args: []string{string(change.Verb), "-no-color"}, Capture: &fetch.Bounded{Limit: maxAnswer}}
+	if change.Verb == run.StateConsole {
+		varFiles, err := s.site.CheckedVarFiles()
+		if err != nil {
+			return err
+		}
+		c.Args, c.Stdin = append(c.Args, varFiles...), bytes.NewReader(change.Input)
+	}
+	stream, e, err := s.planning.afterInit(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := s.program.Verdict(c, stream, e, 0); err != nil {
+		return err
+	}
+	if c.Capture.Over {
+		return fault.New(run.FailureLimit, "read the output of %s %s: it exceeds the limit of %d bytes", s.site.Space.Tool.Name, c.Title, maxAnswer)
+	}
+	s.run.Result.Text = s.run.Mask.Text(strings.TrimSuffix(string(c.Capture.Bytes()), "\n"))
+	return nil
+}
+
+// planChange plans on the state that the run was given: what a rollback would lead to, or what a refresh
+// would record.
+func (s *stateStep) planChange(ctx context.Context) error {
+	change, p := s.run.Spec.StateChange, s.planning
+	if err := change.Check(); err != nil {
+		return fault.New(run.FailureConfiguration, "plan the change: %w", err)
+	}
+	c, err := p.planCommand(s.site.Space.PlanPath())
+	if err != nil {
+		return err
+	}
+	if change.Verb == run.StateRefresh {
+		c.Args = append(c.Args, refreshArgs(change)...)
+	}
+	stream, e, err := p.afterInit(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.run.TakeWarnings(stream)
+	if err := s.program.Verdict(c, stream, e, 0, 2); err != nil {
+		return err
+	}
+	if p.held, err = s.site.Space.TakePlan(workspace.PlanDir+"/"+workspace.PlanName, workspace.GivenPlan, p.planLimit()); err != nil {
+		return err
+	}
+	shown, err := p.showPlan(ctx, p.held, 0)
+	if err != nil {
+		return err
+	}
+	_, sensitive, err := plan.Redact(shown, s.run.Mask)
+	if err != nil {
+		return fault.New("", "read the plan: %w", err)
+	}
+	text, err := p.planText(ctx, sensitive)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxAnswer {
+		text = append(text[:bytes.LastIndexByte(text[:maxAnswer], '\n')+1], "(cut: the plan is longer)\n"...)
+	}
+	s.run.Result.Text = strings.TrimSpace(string(text))
+	return nil
+}
+
+// refreshArgs makes a plan or an apply record what others changed, and nothing else.
+func refreshArgs(change *run.StateChange) []string {
+	args := []string{"-refresh-only"}
+	for _, address := range change.Args {
+		args = append(args, "-target="+address)
+	}
+	return args
+}
+
+// refreshCommand is the tool's command for a refresh.
+func (s *stateStep) refreshCommand(c supervisor.Command) (supervisor.Command, error) {
+	c.Title = "apply -refresh-only"
+	c.Args = []string{"apply", "-input=false", "-no-color", "-auto-approve"}
+	if s.run.Spec.Backend.Kind == run.BackendManaged {
+		c.Args = append(c.Args, "-lock=false")
+	} else {
+		c.Args = append(c.Args, lockArgs(&s.run.Spec, false)...)
+	}
+	varFiles, err := s.site.CheckedVarFiles()
+	c.Args = slices.Concat(c.Args, refreshArgs(s.run.Spec.StateChange), parallelism(&s.run.Spec), varFiles)
+	return c, err
+}
