@@ -102,11 +102,11 @@ func (r *renderer) from(where string, from externalv1.TemplateFrom, loaded Loade
 			if !ok {
 				return fmt.Errorf("%s: there is no such key", at)
 			}
-			err := r.value(from.Target, at, item.Key, text)
+			render := func() error { return r.value(from.Target, at, item.Key, text) }
 			if item.TemplateAs == externalv1.ScopeKeysAndValues {
-				err = r.object(from.Target, at, text)
+				render = func() error { return r.object(from.Target, at, text) }
 			}
-			if err != nil {
+			if err := render(); err != nil {
 				return err
 			}
 		}

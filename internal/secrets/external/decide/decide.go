@@ -114,7 +114,7 @@ type Target struct {
 	Name string
 	// Creation and Deletion are the policies.
 	Creation, Deletion string
-	// Exists: there is such a Secret. Owner is the ExternalSecret that owns it, and Ours says that it is this one.
+	// Exists: there is such a Secret. Owner is the object that owns it, with its kind, and Ours says that it is this one.
 	Exists bool
 	Owner  string
 	Ours   bool
@@ -139,7 +139,7 @@ var acts = []struct {
 	{Leave, externalv1.ReasonSecretSynced, says("the secrets were read; creationPolicy None writes no Secret"), func(t Target) bool { return t.Creation == externalv1.CreateNone && t.Found }},
 	{Leave, externalv1.ReasonSecretDeleted, says("the store has none of the secrets"), func(t Target) bool { return t.Creation == externalv1.CreateNone }},
 	{Fail, externalv1.ReasonSecretSyncedError, func(t Target) string {
-		return fmt.Sprintf("Secret %s belongs to the ExternalSecret %s. Name another target", t.Name, t.Owner)
+		return fmt.Sprintf("Secret %s belongs to the %s. Name another target", t.Name, t.Owner)
 	}, func(t Target) bool {
 		return t.Exists && t.Owner != "" && !t.Ours && t.Creation == externalv1.CreateOwner
 	}},
