@@ -164,6 +164,8 @@ var everywhere = []right{
 	{"content.yuba.dev/queue", "get list", "", ""},
 	{"content.yuba.dev/figures", "get list", "", ""},
 	{"content.yuba.dev/providerstore", "get list", "", "delete deletecollection"},
+	{"external-secrets.io/clustersecretstores", read, "", ""},
+	{"external-secrets.io/clustersecretstores/status", read, "", ""},
 	{"yuba.dev/circuitbreakers", read, "", write},
 	{"yuba.dev/circuitbreakers/status", read, "", ""},
 	{"cozystack.io/applicationdefinitions", read, "", ""},

@@ -6,8 +6,21 @@ package decide
 import (
 	"fmt"
 	"time"
+)
 
-	externalv1 "github.com/yuba-dev/yuba/api/external/v1"
+// The words of the API.
+const (
+	createMerge             = "Merge"
+	createNone              = "None"
+	createOwner             = "Owner"
+	deleteDelete            = "Delete"
+	reasonSecretDeleted     = "SecretDeleted"
+	reasonSecretMissing     = "SecretMissing"
+	reasonSecretSynced      = "SecretSynced"
+	reasonSecretSyncedError = "SecretSyncedError"
+	refreshCreatedOnce      = "CreatedOnce"
+	refreshOnChange         = "OnChange"
+	refreshPeriodic         = "Periodic"
 )
 
 // Retry is when a store that failed is tried again, unless the refresh interval is shorter; shortest bounds it.
@@ -54,14 +67,14 @@ var rows = []struct {
 	// A failed attempt is repeated whatever the policy: nothing was created yet, or an old value is there.
 	{true, "the last attempt failed", func(f Facts) bool { return !f.Ready }},
 	{true, "somebody changed or deleted the target", func(f Facts) bool { return !f.TargetStands }},
-	{false, "the secrets are read once", func(f Facts) bool { return f.Policy == externalv1.RefreshCreatedOnce }},
+	{false, "the secrets are read once", func(f Facts) bool { return f.Policy == refreshCreatedOnce }},
 	// An interval of 0 alone means the same as CreatedOnce, as it is published.
-	{false, "the secrets are read once", func(f Facts) bool { return f.Policy != externalv1.RefreshOnChange && f.Interval <= 0 }},
+	{false, "the secrets are read once", func(f Facts) bool { return f.Policy != refreshOnChange && f.Interval <= 0 }},
 	{true, "the object changed", func(f Facts) bool { return f.Synced != f.Version }},
-	{false, "the secrets are read when the object changes", func(f Facts) bool { return f.Policy == externalv1.RefreshOnChange }},
+	{false, "the secrets are read when the object changes", func(f Facts) bool { return f.Policy == refreshOnChange }},
 	{true, "the refresh interval has passed", func(f Facts) bool { return !f.Now.Before(f.Refreshed.Add(f.Interval)) }},
 	// A clock that was wrong must not stop refreshes.
-	{true, "the last refresh is in the future", func(f Facts) bool { return f.Refreshed.After(f.Now.Add(time.Minute)) }},
+	{true, "the last refresh is in the future", func(f Facts) bool { return f.Refreshed.After(f.Now.Add(60 * time.Second)) }},
 	{false, "the secrets are fresh", func(Facts) bool { return true }},
 }
 
@@ -81,7 +94,7 @@ func Due(f Facts) Refresh {
 }
 
 func periodic(f Facts) bool {
-	return f.Interval > 0 && (f.Policy == "" || f.Policy == externalv1.RefreshPeriodic)
+	return f.Interval > 0 && (f.Policy == "" || f.Policy == refreshPeriodic)
 }
 
 // After is when to decide again after an attempt.
@@ -136,25 +149,25 @@ var acts = []struct {
 	message func(Target) string
 	holds   func(Target) bool
 }{
-	{Leave, externalv1.ReasonSecretSynced, says("the secrets were read; creationPolicy None writes no Secret"), func(t Target) bool { return t.Creation == externalv1.CreateNone && t.Found }},
-	{Leave, externalv1.ReasonSecretDeleted, says("the store has none of the secrets"), func(t Target) bool { return t.Creation == externalv1.CreateNone }},
-	{Fail, externalv1.ReasonSecretSyncedError, func(t Target) string {
+	{Leave, reasonSecretSynced, says("the secrets were read; creationPolicy None writes no Secret"), func(t Target) bool { return t.Creation == createNone && t.Found }},
+	{Leave, reasonSecretDeleted, says("the store has none of the secrets"), func(t Target) bool { return t.Creation == createNone }},
+	{Fail, reasonSecretSyncedError, func(t Target) string {
 		return fmt.Sprintf("Secret %s belongs to the %s. Name another target", t.Name, t.Owner)
 	}, func(t Target) bool {
-		return t.Exists && t.Owner != "" && !t.Ours && t.Creation == externalv1.CreateOwner
+		return t.Exists && t.Owner != "" && !t.Ours && t.Creation == createOwner
 	}},
-	{Leave, externalv1.ReasonSecretDeleted, says("the store has none of the secrets, and there is no Secret"), func(t Target) bool { return !t.Found && !t.Exists }},
+	{Leave, reasonSecretDeleted, says("the store has none of the secrets, and there is no Secret"), func(t Target) bool { return !t.Found && !t.Exists }},
 	// Only the Secret that this object made may go.
-	{Delete, externalv1.ReasonSecretDeleted, says("the store has none of the secrets any more, so the Secret was deleted"), func(t Target) bool {
-		return !t.Found && t.Deletion == externalv1.DeleteDelete && t.Creation == externalv1.CreateOwner && t.Ours
+	{Delete, reasonSecretDeleted, says("the store has none of the secrets any more, so the Secret was deleted"), func(t Target) bool {
+		return !t.Found && t.Deletion == deleteDelete && t.Creation == createOwner && t.Ours
 	}},
-	{Clear, externalv1.ReasonSecretDeleted, says("the store has none of the secrets any more, so their keys were removed"), func(t Target) bool {
+	{Clear, reasonSecretDeleted, says("the store has none of the secrets any more, so their keys were removed"), func(t Target) bool {
 		return !t.Found
 	}},
-	{Leave, externalv1.ReasonSecretMissing, func(t Target) string {
+	{Leave, reasonSecretMissing, func(t Target) string {
 		return fmt.Sprintf("Secret %s does not exist, and creationPolicy Merge does not create it", t.Name)
-	}, func(t Target) bool { return t.Creation == externalv1.CreateMerge && !t.Exists }},
-	{Write, externalv1.ReasonSecretSynced, says("secret synced"), func(Target) bool { return true }},
+	}, func(t Target) bool { return t.Creation == createMerge && !t.Exists }},
+	{Write, reasonSecretSynced, says("secret synced"), func(Target) bool { return true }},
 }
 
 func says(message string) func(Target) string { return func(Target) string { return message } }

@@ -105,4 +105,4 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-func TestDecidesAlone(t *testing.T) { puretest.Imports(t, "fmt", "time", "github.com/yuba-dev/yuba/api/external/v1") }
+func TestDecidesAlone(t *testing.T) { puretest.Imports(t, "fmt", "time") }
