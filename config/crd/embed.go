@@ -23,6 +23,21 @@ var FS embed.FS
 //go:embed *.yaml flux/*.yaml
 var All embed.FS
 
+// Embedded holds those of All and, in the directory external, the kinds of External Secrets that the embedded control
+// plane serves. On a cluster they belong to the External Secrets Operator, where it is.
+//
+//go:embed *.yaml flux/*.yaml external/*.yaml
+var Embedded embed.FS
+
+// External holds only the kinds of External Secrets, as *.yaml files in its root.
+func External() fs.FS {
+	sub, err := fs.Sub(Embedded, "external")
+	if err != nil {
+		panic(err) // the directory is part of the program
+	}
+	return sub
+}
+
 // Flux holds only the kinds of Flux, as *.yaml files in its root.
 func Flux() fs.FS {
 	sub, err := fs.Sub(All, "flux")

@@ -119,7 +119,7 @@ type Common struct {
 	// (tls.crt, tls.key) or has a private authority (ca.crt); empty means none.
 	WebhookCerts string
 	// ContractStoreEndpoints are the servers, each HOST:PORT, on this machine or in private networks that
-	// ContractBridges may use; none by default.
+	// ContractBridges and SecretStores may use; none by default.
 	ContractStoreEndpoints []string
 	// Circuits defines what counts as an outage; if Stacks is 0, outages are not detected.
 	Circuits circuits.Options
@@ -355,6 +355,9 @@ func (e *engine) addControllers(ctx context.Context, direct client.Client) error
 		return err
 	}
 	if err := e.addBridges(ctx, direct, r); err != nil {
+		return err
+	}
+	if err := e.addExternalSecrets(ctx, direct); err != nil {
 		return err
 	}
 	if err := e.addDNS(ctx, direct); err != nil {

@@ -23,6 +23,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+	externalv1 "github.com/yuba-dev/yuba/api/external/v1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -38,6 +39,7 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(yubav1.AddToScheme(scheme))
 	utilruntime.Must(tenantv1.AddToScheme(scheme))
 	utilruntime.Must(appv1.AddToScheme(scheme))
+	utilruntime.Must(externalv1.AddToScheme(scheme))
 	utilruntime.Must(sourcev1.AddToScheme(scheme))
 	utilruntime.Must(kustomizev1.AddToScheme(scheme))
 	utilruntime.Must(helmv2.AddToScheme(scheme))

@@ -184,7 +184,7 @@ func shrink(log *slog.Logger) {
 func (h *life) start(ctx context.Context, dir datadir.Dir, lock *datadir.Lock, t tool, webAddress string) (err error) {
 	h.plane, err = home.Start(ctx, home.Options{
 		DataDir: string(dir), Lock: lock, APIAddress: h.opts.APIAddress, Log: h.opts.Log.With("component", "api"),
-		Version: h.opts.Version, CRDs: crd.All, Mount: h.mount,
+		Version: h.opts.Version, CRDs: crd.Embedded, Mount: h.mount,
 		Mounted: metav1.APIResourceList{GroupVersion: content.Group + "/" + content.Version, APIResources: content.Resources}, Connections: h.opts.Connections.Share(45),
 		BlobsHere: h.opts.BlobURL == "", AcceptLoss: h.opts.AcceptLoss,
 		AuditLog: h.opts.AuditLog, AuditPolicy: h.opts.AuditPolicy, TenantQuota: h.opts.TenantQuota,

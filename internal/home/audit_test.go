@@ -43,7 +43,7 @@ func events(t *testing.T, path string) []auditv1.Event {
 
 func TestAuditLog(t *testing.T) {
 	options := testOptions(t.TempDir())
-	options.CRDs, options.AuditLog = crd.All, filepath.Join(t.TempDir(), "logs", "audit.log")
+	options.CRDs, options.AuditLog = crd.Embedded, filepath.Join(t.TempDir(), "logs", "audit.log")
 	p := startIn(t, options)
 	client := fromKubeconfig(t, p.Kubeconfig())
 	secretWith(t, client, "kept", "the-content-that-nobody-sees")

@@ -33,7 +33,7 @@ func startAPI(t *testing.T) string {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	api, err := home.Start(ctx, home.Options{DataDir: dir, APIAddress: "127.0.0.1:0", Version: "test", CRDs: crd.All,
+	api, err := home.Start(ctx, home.Options{DataDir: dir, APIAddress: "127.0.0.1:0", Version: "test", CRDs: crd.Embedded,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))})
 	if err != nil {
 		t.Fatal(err)

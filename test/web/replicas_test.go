@@ -28,7 +28,7 @@ import (
 // startAPI starts an API without controllers and returns its kubeconfig.
 func startAPI(t *testing.T) string {
 	t.Helper()
-	api, err := home.Start(t.Context(), home.Options{DataDir: t.TempDir(), APIAddress: "127.0.0.1:0", Version: "test", CRDs: crd.All, Log: slog.New(slog.DiscardHandler)})
+	api, err := home.Start(t.Context(), home.Options{DataDir: t.TempDir(), APIAddress: "127.0.0.1:0", Version: "test", CRDs: crd.Embedded, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,15 +43,15 @@ other. Then the old values end, and the stacks run again. If a stack fails, the 
 continued by the same command.
 
 Values are never printed, except by "yuba secrets show --reveal". Credentials of stores come from the variables and files that their own
-tools use: VAULT_TOKEN, AWS_ACCESS_KEY_ID, SOPS_AGE_KEY_FILE, the kubeconfig. They are
-only sent to addresses that you name yourself: VAULT_ADDR, AWS_ENDPOINT_URL_SSM, or --trust-address.`,
+tools use: VAULT_TOKEN, AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, AZURE_CLIENT_ID, SOPS_AGE_KEY_FILE, the kubeconfig. They are
+only sent to the clouds and to addresses that you name yourself, as in VAULT_ADDR or with --trust-address.`,
 		Example: "  yuba secrets init staging\n  yuba secrets show staging\n  yuba secrets rotate staging database",
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&g.library, "library", "", "the root of the repository (default: the nearest directory upwards with yuba.yaml or environments/)")
 	flags.StringArrayVarP(&g.identities, "identity", "i", nil, "a file of age-keygen for files of SOPS; can be repeated (default $SOPS_AGE_KEY_FILE, else that of sops)")
-	flags.StringArrayVar(&g.trusted, "trust-address", nil, "an address of a store that gets your credentials, beside $VAULT_ADDR and $AWS_ENDPOINT_URL_SSM; can be repeated")
-	return ui.Group(cmd, g.newInitCommand(), g.newRotateCommand(), g.newShowCommand(), g.newCheckCommand(), g.newSyncCommand())
+	flags.StringArrayVar(&g.trusted, "trust-address", nil, "an address of a store that gets your credentials, beside those in the variables of its own tools, such as $VAULT_ADDR; can be repeated")
+	return ui.Group(cmd, g.newInitCommand(), g.newRotateCommand(), g.newShowCommand(), g.newCheckCommand(), g.newSyncCommand(), g.newSchemaCommand())
 }
 
 func (g *group) catalog() (*catalog.Catalog, error) {

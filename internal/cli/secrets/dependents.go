@@ -27,13 +27,9 @@ import (
 // dependents are the stacks that run when the secrets change: those that the file names, in its order, and
 // those that read a Secret which it names.
 func dependents(ctx context.Context, s *session.Session, f *declare.File) ([]string, error) {
-	home := s.Namespace
 	var reading []infrav1.Terraform
-	for i, o := range f.Objects() {
+	for _, o := range f.Objects() {
 		namespace := cmp.Or(o.Namespace, s.Namespace)
-		if i == 0 {
-			home = namespace
-		}
 		var list infrav1.TerraformList
 		if err := s.Objects.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 			return nil, fmt.Errorf("find the stacks that read Secret %s/%s: %w", namespace, o.Name, err)
@@ -47,11 +43,20 @@ func dependents(ctx context.Context, s *session.Session, f *declare.File) ([]str
 	var named []string
 	for _, name := range f.Dependents {
 		if !strings.Contains(name, "/") {
-			name = home + "/" + name
+			name = home(f, s.Namespace) + "/" + name
 		}
 		named = append(named, name)
 	}
 	return readers.Order(reading, named), nil
+}
+
+// home is the namespace of dependents that the file names without one: that of its first Secret of Kubernetes, or
+// the namespace of the command.
+func home(f *declare.File, command string) string {
+	if objects := f.Objects(); len(objects) > 0 {
+		return cmp.Or(objects[0].Namespace, command)
+	}
+	return command
 }
 
 // stacks runs dependents by the API.
@@ -76,13 +81,13 @@ func (r *stacks) Gone(ctx context.Context, name string) error {
 	return fmt.Errorf("it began with stack %s, which still reads the secrets, and this command looks in namespace %s. Continue it there:\n    yuba secrets rotate %s -n %s", name, r.s.Namespace, r.environment, key.Namespace)
 }
 
-// concerns reports whether a stack reads a Secret that the file names, or is named by it. A name without a
-// namespace may mean any: it is not known with which one a rotation began.
+// concerns reports whether a stack reads a Secret that the file names, or is named by it, for a command in the
+// namespace of the stack.
 func concerns(t *infrav1.Terraform, f *declare.File) bool {
 	if !t.DeletionTimestamp.IsZero() {
 		return false
 	}
-	if slices.Contains(f.Dependents, t.Name) || slices.Contains(f.Dependents, t.Namespace+"/"+t.Name) {
+	if slices.Contains(f.Dependents, t.Namespace+"/"+t.Name) || slices.Contains(f.Dependents, t.Name) && home(f, t.Namespace) == t.Namespace {
 		return true
 	}
 	return slices.ContainsFunc(f.Objects(), func(o *declare.Kubernetes) bool {

@@ -33,15 +33,17 @@ func TestWhichStacksAFileConcerns(t *testing.T) {
 		file  *declare.File
 		want  bool
 	}{
-		"it reads the Secret":                        {reading("shop"), secret("prod"), true},
-		"it reads it, and the file has no namespace": {reading("shop"), secret(""), true},
-		"it reads one of another namespace":          {reading("shop"), secret("staging"), false},
-		"it reads another one":                       {reading("other"), secret(""), false},
-		"it reads none any more":                     {reading(""), secret(""), false},
-		"it is being deleted":                        {deleted, secret("prod"), false},
-		"the file names it":                          {reading(""), &declare.File{Dependents: []string{"prod/app"}}, true},
-		"the file names it without a namespace":      {reading(""), &declare.File{Dependents: []string{"app"}}, true},
-		"the file names one of another namespace":    {reading(""), &declare.File{Dependents: []string{"staging/app"}}, false},
+		"it reads the Secret":                                 {reading("shop"), secret("prod"), true},
+		"it reads it, and the file has no namespace":          {reading("shop"), secret(""), true},
+		"it reads one of another namespace":                   {reading("shop"), secret("staging"), false},
+		"it reads another one":                                {reading("other"), secret(""), false},
+		"it reads none any more":                              {reading(""), secret(""), false},
+		"it is being deleted":                                 {deleted, secret("prod"), false},
+		"the file names it":                                   {reading(""), &declare.File{Dependents: []string{"prod/app"}}, true},
+		"the file names it without a namespace":               {reading(""), &declare.File{Dependents: []string{"app"}}, true},
+		"the file names it bare, where its Secret is":         {reading(""), named(secret("prod"), "app"), true},
+		"the file names it bare, and its Secret is elsewhere": {reading(""), named(secret("staging"), "app"), false},
+		"the file names one of another namespace":             {reading(""), &declare.File{Dependents: []string{"staging/app"}}, false},
 	} {
 		if got := concerns(test.stack, test.file); got != test.want {
 			t.Errorf("%s: got %v", sentence, got)
@@ -50,6 +52,11 @@ func TestWhichStacksAFileConcerns(t *testing.T) {
 }
 
 // A stack that cannot run does not hold the command: a lock, a dependency and a resting circuit begin no run.
+func named(f *declare.File, dependents ...string) *declare.File {
+	f.Dependents = dependents
+	return f
+}
+
 func TestWhatAStackWaitsFor(t *testing.T) {
 	const request, last = "now", "run-1"
 	stack := func(status metav1.ConditionStatus, reason, message string, change ...func(*infrav1.Terraform)) *infrav1.Terraform {

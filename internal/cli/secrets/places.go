@@ -65,6 +65,9 @@ func (o *opener) place(s declare.Store) (keep.Place, error) {
 		}
 		return &keep.JSON{Store: &store.SSM{Parameter: s.SSM.Name, Region: s.SSM.Region, KeyID: s.SSM.KeyID, Endpoint: s.SSM.Endpoint, Keys: keys}}, nil
 	}
+	if place, err := o.cloud(s); place != nil || err != nil {
+		return place, err
+	}
 	return nil, errors.New("this version cannot open the store. This is a bug in Yuba")
 }
 

@@ -202,7 +202,7 @@ func addServerFlags(cmd *cobra.Command, o *server.Common) {
 	addLimitFlags(cmd)
 	flags.String("max-archive", "1Gi", "maximum size of a source archive")
 	flags.StringVar(&o.WebhookCerts, "webhook-certs", "", "a directory with HOST/ca.crt, HOST/tls.crt and HOST/tls.key for the hosts of webhooks")
-	flags.StringSliceVar(&o.ContractStoreEndpoints, "contract-store-endpoints", nil, "a server HOST:PORT on this machine or in a private network that ContractBridges may use, such as vault.example.internal:8200 (default only servers with public addresses); can be repeated")
+	flags.StringSliceVar(&o.ContractStoreEndpoints, "contract-store-endpoints", nil, "a server HOST:PORT on this machine or in a private network that ContractBridges and SecretStores may use, such as vault.example.internal:8200 (default only servers with public addresses); can be repeated")
 	flags.BoolVar(&o.AllowCrossNamespace, "allow-cross-namespace", false, "allow references to objects of other namespaces: sources, dependencies, and the objects of alerts and receivers")
 	flags.StringSliceVar(&o.SourceIdentities, "source-identities", nil, "clouds (aws, gcp, azure) whose identity of this server sources with that spec.provider and without a Secret may use (default none)")
 	flags.StringSliceVar(&o.TenantEnvPrefixes, "tenant-env-prefixes", nil, "prefixes of the environment variables that inline programs of tenants get from varsFrom (default those of providers, such as AWS_, ARM_, GOOGLE_ and PG)")

@@ -36,6 +36,9 @@ type Store struct {
 	SOPS       *SOPS
 	Vault      *Vault
 	SSM        *SSM
+	AWS        *AWS
+	Google     *Google
+	Azure      *Azure
 }
 
 // Kubernetes is a Secret in the API of the server or cluster that commands use.
@@ -56,6 +59,15 @@ type Vault struct{ Address, Mount, Path, Namespace string }
 
 // SSM is a parameter of Systems Manager.
 type SSM struct{ Name, Region, KeyID, Endpoint string }
+
+// AWS is a secret of AWS Secrets Manager.
+type AWS struct{ Name, Region, KeyID, Endpoint string }
+
+// Google is a secret of Google's Secret Manager.
+type Google struct{ Project, Name, Endpoint string }
+
+// Azure is a secret of an Azure Key Vault.
+type Azure struct{ Vault, Name string }
 
 // Secret is a declared secret.
 type Secret struct {

@@ -6,7 +6,6 @@ package declare
 import (
 	"errors"
 	"net/netip"
-	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -28,9 +27,6 @@ const (
 
 // nameRE are the names of secrets: names of OpenTofu's variables, in lower case.
 var nameRE = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
-
-// regionRE are the names of regions, which become a part of a host's name.
-var regionRE = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]{1,2}$`)
 
 // Read reads a file. Its error is a *ProblemsError with all mistakes.
 func Read(name string, content []byte) (*File, error) {
@@ -153,6 +149,15 @@ func (r *reader) store(node *yaml.Node, where string) Store {
 	if p := part("ssm"); p != nil {
 		s.SSM = p.ssm()
 	}
+	if p := part("secretsManager"); p != nil {
+		s.AWS = p.secretsManager()
+	}
+	if p := part("gcpSecretManager"); p != nil {
+		s.Google = p.google()
+	}
+	if p := part("azureKeyVault"); p != nil {
+		s.Azure = p.azure()
+	}
 	if kinds != 1 {
 		r.problem(node, "%s needs exactly one of %s", where, strings.Join(t.known, ", "))
 	}
@@ -189,61 +194,6 @@ func (t *table) sops() *SOPS {
 	}
 	t.done()
 	return s
-}
-
-func (t *table) ssm() *SSM {
-	node := t.values["region"]
-	a := &SSM{Name: t.required("name"), Region: t.required("region"), KeyID: t.text("keyID", ""), Endpoint: t.endpoint()}
-	if a.Region != "" && !regionRE.MatchString(a.Region) {
-		t.problem(node, "ssm: region is %q; want one such as eu-central-1", a.Region)
-	}
-	t.done()
-	return a
-}
-
-// clean rejects paths whose parts would lead elsewhere in a URL.
-func (t *table) clean(key, value string) {
-	if value != "" && (path.Clean("/"+value) != "/"+value || strings.ContainsAny(value, "?#% \\")) {
-		t.problem(t.node, "%s: %s is %q; want a path without empty parts, spaces, ?, # and %%", t.where, key, value)
-	}
-}
-
-// address is a required URL: https, or http on loopback.
-func (t *table) address(key string) string {
-	node := t.values[key]
-	value := t.required(key)
-	if value != "" && !safe(value) {
-		t.problem(node, "%s: %s is %q; want https://HOST, or http:// on loopback", t.where, key, value)
-	}
-	return value
-}
-
-func (t *table) endpoint() string {
-	node := t.values["endpoint"]
-	value := t.text("endpoint", "")
-	if value != "" && !safe(value) {
-		t.problem(node, "%s: endpoint is %q; want https://HOST, or http:// on loopback", t.where, value)
-	}
-	return value
-}
-
-// safe reports whether credentials may be sent to a URL.
-func safe(text string) bool {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return false
-	}
-	return u.Scheme == "https" || u.Scheme == "http" && Loopback(text)
-}
-
-// Loopback reports whether a URL leads to this machine.
-func Loopback(text string) bool {
-	u, err := url.Parse(text)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }
 
 func (r *reader) secrets(f *File, node, root *yaml.Node) {

@@ -18,6 +18,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/kustomizations/decrypt/sopsfile"
 	"github.com/yuba-dev/yuba/internal/secrets/decide"
 	"github.com/yuba-dev/yuba/internal/secrets/keep"
+	"github.com/yuba-dev/yuba/internal/secrets/remote"
+	"github.com/yuba-dev/yuba/internal/testkit/cloudtest"
 	"github.com/yuba-dev/yuba/internal/testkit/secretstest"
 	"github.com/yuba-dev/yuba/internal/testkit/sopstest"
 	"github.com/yuba-dev/yuba/internal/testkit/ssmtest"
@@ -41,10 +43,20 @@ func newSOPS(t *testing.T) *keep.SOPS {
 }
 
 func TestPlaces(t *testing.T) {
-	s := ssmtest.New(t)
+	s, google, azure := ssmtest.New(t), cloudtest.NewGoogle(t), cloudtest.NewAzure(t)
+	key, err := remote.NewGoogleKey(google.Key, remote.Any())
+	if err != nil {
+		t.Fatal(err)
+	}
+	aws := store.AWS{Region: ssmtest.Region, Endpoint: s.URL, Keys: store.Keys{ID: ssmtest.AccessKey, Secret: ssmtest.SecretKey}}
+	principal := &remote.AzurePrincipal{Tenant: cloudtest.Tenant, ClientID: cloudtest.ClientID, Secret: cloudtest.ClientSecret, Authority: azure.URL, Resource: cloudtest.Resource, Client: remote.Any()}
 	for name, place := range map[string]keep.Place{
-		"sops": newSOPS(t),
-		"ssm":  &keep.JSON{Store: &store.SSM{Parameter: "/shop/staging", Region: ssmtest.Region, Endpoint: s.URL, Keys: store.Keys{ID: ssmtest.AccessKey, Secret: ssmtest.SecretKey}}},
+		"secrets manager": &keep.JSON{Store: &remote.AWSDocument{Secret: "shop/staging", SecretsManager: remote.SecretsManager{AWS: aws}}},
+		"google": &keep.JSON{Store: &remote.GoogleDocument{Secret: "shop-staging",
+			Google: remote.Google{Project: cloudtest.Project, Endpoint: google.URL, Token: key, Client: remote.Any()}}},
+		"azure": &keep.JSON{Store: &remote.AzureDocument{Secret: "shop-staging", Azure: remote.Azure{URL: azure.URL, Token: principal, Client: remote.Any()}}},
+		"sops":  newSOPS(t),
+		"ssm":   &keep.JSON{Store: &store.SSM{Parameter: "/shop/staging", Region: ssmtest.Region, Endpoint: s.URL, Keys: store.Keys{ID: ssmtest.AccessKey, Secret: ssmtest.SecretKey}}},
 	} {
 		t.Run(name, func(t *testing.T) { secretstest.Conform(t, place) })
 	}

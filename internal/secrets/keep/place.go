@@ -36,7 +36,7 @@ type Limited interface {
 
 // Fits implements [Limited].
 func (j *JSON) Fits(d decide.Document) error {
-	ssm, ok := j.Store.(*store.SSM)
+	limited, ok := j.Store.(interface{ Room() int })
 	if !ok {
 		return nil
 	}
@@ -44,8 +44,8 @@ func (j *JSON) Fits(d decide.Document) error {
 	if err != nil {
 		return err
 	}
-	if room := ssm.Room() / 2; len(content) > room {
-		return fmt.Errorf("write %s: the secrets have %d bytes, and a parameter has room for %d, as each has two values during a rotation. Divide them among environments, or use another store", j.Name(), len(content), room)
+	if room := limited.Room() / 2; len(content) > room {
+		return fmt.Errorf("write %s: the secrets have %d bytes, and there is room for %d, as each has two values during a rotation. Divide them among environments, or use another store", j.Name(), len(content), room)
 	}
 	return nil
 }
@@ -53,8 +53,15 @@ func (j *JSON) Fits(d decide.Document) error {
 // bookKey is the key of the book among values, where a store has nothing beside them.
 const bookKey = "_yuba"
 
+// Store is one place of a store, as package contracts/bridge/store defines it, and never deleted.
+type Store interface {
+	Name() string
+	Read(ctx context.Context) (store.Document, error)
+	Write(ctx context.Context, content []byte, over string) error
+}
+
 // JSON is a document as a JSON object in a store.
-type JSON struct{ Store store.Store }
+type JSON struct{ Store Store }
 
 // Name implements [Place].
 func (j *JSON) Name() string { return j.Store.Name() }

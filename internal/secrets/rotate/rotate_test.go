@@ -380,7 +380,7 @@ func TestInitKeepsRoomForARotation(t *testing.T) {
 	for i := range 9 {
 		text += fmt.Sprintf("  p%d: {password: {length: 500}}\n", i)
 	}
-	if _, err := w.keeper(text).Init(t.Context(), false); err == nil || !strings.Contains(err.Error(), "has room for 4096") || len(w.values(w.store)) != 0 {
+	if _, err := w.keeper(text).Init(t.Context(), false); err == nil || !strings.Contains(err.Error(), "there is room for 4096") || len(w.values(w.store)) != 0 {
 		t.Errorf("got %v", err)
 	}
 }

@@ -89,7 +89,7 @@ func start() (*home.ControlPlane, error) {
 		DataDir:    dir,
 		APIAddress: "127.0.0.1:0",
 		Version:    "test",
-		CRDs:       crd.All,
+		CRDs:       crd.Embedded,
 		Log:        slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	for _, change := range shared.change {

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	appv1 "github.com/yuba-dev/yuba/api/application/v1alpha1"
+	externalv1 "github.com/yuba-dev/yuba/api/external/v1"
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -31,7 +32,7 @@ import (
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, infrav1.AddToScheme,
-		tenantv1.AddToScheme, appv1.AddToScheme, yubav1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme, helmv2.AddToScheme, imagev1.AddToScheme, automationv1.AddToScheme, notificationv1.AddToScheme, notificationv1beta3.AddToScheme} {
+		tenantv1.AddToScheme, appv1.AddToScheme, externalv1.AddToScheme, yubav1.AddToScheme, sourcev1.AddToScheme, kustomizev1.AddToScheme, helmv2.AddToScheme, imagev1.AddToScheme, automationv1.AddToScheme, notificationv1.AddToScheme, notificationv1beta3.AddToScheme} {
 		utilruntime.Must(add(scheme))
 	}
 	return scheme

@@ -1,7 +1,8 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ssmtest is AWS Systems Manager's Parameter Store, as far as stacks and bridges use it: a server
+// Package ssmtest is AWS Systems Manager's Parameter Store and AWS Secrets Manager, as far as stacks, bridges and
+// secrets use them: a server
 // that speaks its protocol (JSON 1.1, signed with version 4) and has its limits. It also answers STS's
 // GetCallerIdentity, which the AWS provider asks first.
 //

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -137,6 +138,13 @@ type getInput struct {
 type getOutput struct{ Parameter shown }
 
 func (s *Server) get(in *getInput) (*getOutput, error) {
+	name, version, selected := strings.Cut(in.Name, ":")
+	if p := s.parameters[name]; selected && p != nil {
+		if strconv.FormatInt(p.version, 10) != version { // it has no history
+			return nil, refuse("ParameterVersionNotFound", "Systems Manager could not find version %s of %s.", version, name)
+		}
+		in.Name = name
+	}
 	if s.parameters[in.Name] == nil {
 		return nil, refuse("ParameterNotFound", "")
 	}

@@ -30,6 +30,7 @@ type Server struct {
 
 	mu         sync.Mutex
 	parameters map[string]*parameter
+	secrets    map[string]*secret
 	calls      []string
 	throttled  int
 }
@@ -43,7 +44,7 @@ type tester interface {
 // New starts a server that ends with the test.
 func New(t tester) *Server {
 	t.Helper()
-	s := &Server{parameters: map[string]*parameter{}}
+	s := &Server{parameters: map[string]*parameter{}, secrets: map[string]*secret{}}
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)
 	s.URL = h.URL
@@ -112,6 +113,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	action, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "AmazonSSM.")
 	do := actions[action]
+	if !ok {
+		action, ok = strings.CutPrefix(r.Header.Get("X-Amz-Target"), "secretsmanager.")
+		do = secretActions[action]
+	}
 	if !ok || do == nil {
 		answer(w, nil, refuse("UnknownOperationException", "there is no operation %q", r.Header.Get("X-Amz-Target")))
 		return

@@ -7,29 +7,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// Keys sign requests to AWS.
-type Keys struct{ ID, Secret, Session string }
-
-func (k Keys) credentials() aws.Credentials {
-	return aws.Credentials{AccessKeyID: k.ID, SecretAccessKey: k.Secret, SessionToken: k.Session}
-}
-
-// SSM is a parameter of Systems Manager. Its five calls are written here: AWS's library for the service
-// has 4 MB.
+// SSM is a parameter of Systems Manager.
 type SSM struct {
 	Parameter, Region, Type, KeyID, Endpoint string
 	Keys                                     Keys
@@ -55,7 +39,7 @@ type parameter struct {
 func (s *SSM) Read(ctx context.Context) (Document, error) {
 	var out struct{ Parameter parameter }
 	err := s.call(ctx, "GetParameter", map[string]any{"Name": s.Parameter, "WithDecryption": true}, &out)
-	if code := new(ssmError); errors.As(err, &code) && code.is("ParameterNotFound") {
+	if code := new(AWSError); errors.As(err, &code) && code.Is("ParameterNotFound") {
 		return Document{}, nil
 	}
 	if err != nil {
@@ -88,11 +72,11 @@ func (s *SSM) Write(ctx context.Context, content []byte, over string) error {
 	}
 	var out struct{ Version int64 }
 	err := s.call(ctx, "PutParameter", in, &out)
-	if code := new(ssmError); errors.As(err, &code) {
+	if code := new(AWSError); errors.As(err, &code) {
 		switch {
-		case code.is("ParameterAlreadyExists"):
+		case code.Is("ParameterAlreadyExists"):
 			err = ErrMoved
-		case code.is("ValidationException"), code.is("HierarchyTypeMismatchException"), code.is("HierarchyLevelLimitExceededException"):
+		case code.Is("ValidationException"), code.Is("HierarchyTypeMismatchException"), code.Is("HierarchyLevelLimitExceededException"):
 			err = refused("%v", err)
 		}
 	}
@@ -115,7 +99,7 @@ func (s *SSM) Delete(ctx context.Context, tag string) error {
 		return failed("remove", s.Name(), ErrMoved)
 	}
 	err = s.call(ctx, "DeleteParameter", map[string]any{"Name": s.Parameter}, &struct{}{})
-	if code := new(ssmError); errors.As(err, &code) && code.is("ParameterNotFound") {
+	if code := new(AWSError); errors.As(err, &code) && code.Is("ParameterNotFound") {
 		return nil
 	}
 	if err != nil {
@@ -124,57 +108,6 @@ func (s *SSM) Delete(ctx context.Context, tag string) error {
 	return nil
 }
 
-// ssmError is an answer of the service that refuses.
-type ssmError struct {
-	Type    string `json:"__type"`
-	Message string `json:"message"`
-}
-
-func (e *ssmError) Error() string { return strings.TrimSuffix(e.short()+": "+e.Message, ": ") }
-
-// short is the type without its namespace.
-func (e *ssmError) short() string { return e.Type[strings.LastIndexByte(e.Type, '#')+1:] }
-
-func (e *ssmError) is(code string) bool { return e.short() == code }
-
-// call makes a call of the protocol JSON 1.1.
 func (s *SSM) call(ctx context.Context, action string, in, out any) error {
-	body, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	url := cmp.Or(s.Endpoint, "https://ssm."+s.Region+".amazonaws.com")
-	if s.Endpoint == "" && strings.HasPrefix(s.Region, "cn-") {
-		url += ".cn"
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(url, "/")+"/", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
-	r.Header.Set("X-Amz-Target", "AmazonSSM."+action)
-	sum := sha256.Sum256(body)
-	if err := v4.NewSigner().SignHTTP(ctx, s.Keys.credentials(), r, hex.EncodeToString(sum[:]), "ssm", s.Region, time.Now()); err != nil {
-		return fmt.Errorf("sign the request: %w", err)
-	}
-	answer, err := clientOr(s.Client).Do(r)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close() //nolint:errcheck // only read
-	text, err := limited(answer.Body, Limit)
-	if err != nil {
-		return err
-	}
-	if answer.StatusCode != http.StatusOK {
-		code := &ssmError{}
-		if json.Unmarshal(text, code) != nil || code.Type == "" {
-			return fmt.Errorf("the service answers %s", answer.Status)
-		}
-		return code
-	}
-	if err := json.Unmarshal(text, out); err != nil {
-		return errors.New("the service's answer is not the expected JSON")
-	}
-	return nil
+	return (&AWS{Region: s.Region, Endpoint: s.Endpoint, Keys: s.Keys, Client: s.Client}).Call(ctx, "ssm", "AmazonSSM."+action, in, out)
 }

@@ -55,7 +55,7 @@ const timeout = 30 * time.Second
 type PrivateError struct{ Host string }
 
 func (e *PrivateError) Error() string {
-	return fmt.Sprintf("%s has an address on this machine or in a private network. If bridges may use it, start the server with --contract-store-endpoints and its exact host and port", e.Host)
+	return fmt.Sprintf("%s has an address on this machine or in a private network. If bridges and secret stores may use it, start the server with --contract-store-endpoints and its exact host and port", e.Host)
 }
 
 // Client returns the client for servers that authors of bridges name: of private addresses it only

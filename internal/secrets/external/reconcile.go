@@ -1,0 +1,139 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package external
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	externalv1 "github.com/yuba-dev/yuba/api/external/v1"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
+	"github.com/yuba-dev/yuba/internal/secrets/external/decide"
+)
+
+// maxMessage bounds the messages of conditions.
+const maxMessage = 2000
+
+// problemError is a mistake in objects of the API, which are watched: nothing is tried again before they change.
+type problemError struct{ message string }
+
+func (e *problemError) Error() string { return e.message }
+
+func problem(format string, args ...any) error { return &problemError{fmt.Sprintf(format, args...)} }
+
+func isProblem(err error) bool {
+	var p *problemError
+	return errors.As(err, &p)
+}
+
+// otherError means that another program works on the store.
+type otherError struct{ controller string }
+
+func (e *otherError) Error() string { return "the store belongs to the controller " + e.controller }
+
+// reconcile refreshes the target of an ExternalSecret.
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var es externalv1.ExternalSecret
+	if err := r.Client.Get(ctx, req.NamespacedName, &es); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !es.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil // the garbage collector deletes what it owns
+	}
+	target, err := r.target(ctx, &es)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	f := r.facts(&es, target)
+	if due := decide.Due(f); !due.Read {
+		return ctrl.Result{RequeueAfter: due.Next}, nil
+	}
+	before := es.DeepCopy()
+	act, err := r.refresh(ctx, &es, target)
+	var other *otherError
+	if errors.As(err, &other) {
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		act = decide.Act{Verb: decide.Fail, Reason: externalv1.ReasonSecretSyncedError, Message: err.Error()}
+	}
+	failed := act.Verb == decide.Fail
+	r.record(&es, act, f)
+	if err := reconciling.PatchStatus(ctx, r.Client, before, &es); err != nil {
+		return reconciling.Again(err)
+	}
+	r.tell(before, &es, act, target != nil)
+	if isProblem(err) {
+		return ctrl.Result{RequeueAfter: decide.After(f, false)}, nil
+	}
+	return ctrl.Result{RequeueAfter: decide.After(f, failed)}, nil
+}
+
+// facts are what a refresh depends on.
+func (r *Reconciler) facts(es *externalv1.ExternalSecret, target *corev1.Secret) decide.Facts {
+	f := decide.Facts{Now: r.Now(), Policy: es.Spec.RefreshPolicy, Interval: time.Hour, Refreshed: es.Status.RefreshTime.Time, Synced: es.Status.SyncedResourceVersion,
+		Version: versionOf(es), Ready: externalv1.Find(es.Status.Conditions, externalv1.ConditionReady).Status == corev1.ConditionTrue}
+	if i := es.Spec.RefreshInterval; i != nil {
+		f.Interval = i.Duration
+	}
+	f.TargetStands = es.Spec.Target.CreationPolicy == externalv1.CreateNone || target != nil && stands(es, target) ||
+		externalv1.Find(es.Status.Conditions, externalv1.ConditionReady).Reason == externalv1.ReasonSecretDeleted
+	f.Immutable = target != nil && target.Immutable != nil && *target.Immutable && controls(es, target)
+	return f
+}
+
+// versionOf identifies what of an object asks for a refresh: its spec, labels and annotations.
+func versionOf(es *externalv1.ExternalSecret) string {
+	text, err := json.Marshal([]map[string]string{es.Labels, es.Annotations})
+	if err != nil { // texts
+		panic(err)
+	}
+	sum := sha256.Sum256(text)
+	return fmt.Sprintf("%d-%s", es.Generation, hex.EncodeToString(sum[:8]))
+}
+
+// record writes the status.
+func (r *Reconciler) record(es *externalv1.ExternalSecret, act decide.Act, f decide.Facts) {
+	c := externalv1.Condition{Type: externalv1.ConditionReady, Status: corev1.ConditionTrue, Reason: act.Reason, Message: shorten.Fit(act.Message, maxMessage), LastTransitionTime: metav1.NewTime(r.Now())}
+	if act.Verb == decide.Fail {
+		c.Status = corev1.ConditionFalse
+	} else {
+		es.Status.RefreshTime = metav1.NewTime(f.Now)
+		es.Status.SyncedResourceVersion = f.Version
+		es.Status.Binding.Name = targetOf(es)
+	}
+	es.Status.Conditions = externalv1.With(es.Status.Conditions, c)
+}
+
+// tell records an event about a transition.
+func (r *Reconciler) tell(before, es *externalv1.ExternalSecret, act decide.Act, existed bool) {
+	was, is := externalv1.Find(before.Status.Conditions, externalv1.ConditionReady), externalv1.Find(es.Status.Conditions, externalv1.ConditionReady)
+	severity, reason, message := corev1.EventTypeNormal, externalv1.ReasonUpdated, "wrote Secret "+targetOf(es)
+	switch {
+	case act.Verb == decide.Fail && was.Status == is.Status && was.Message == is.Message:
+		return
+	case act.Verb == decide.Fail:
+		severity, reason, message = corev1.EventTypeWarning, externalv1.ReasonUpdateFailed, act.Message
+	case act.Verb == decide.Delete || act.Verb == decide.Clear:
+		reason, message = externalv1.ReasonDeleted, act.Message
+	case act.Verb == decide.Leave && act.Reason == externalv1.ReasonSecretDeleted && was.Reason != is.Reason:
+		reason, message = externalv1.ReasonMissingProviderSecret, act.Message
+	case act.Verb == decide.Leave, act.Same:
+		return
+	case !existed:
+		reason, message = externalv1.ReasonCreated, "created Secret "+targetOf(es)
+	}
+	reconciling.Event(r.Events, es, severity, reason, "Synchronize", message)
+}

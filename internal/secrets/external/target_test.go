@@ -1,0 +1,120 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package external_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	externalv1 "github.com/yuba-dev/yuba/api/external/v1"
+)
+
+// target applies an ExternalSecret that is read every second.
+func (w *world) target(name, target string) {
+	w.Helper()
+	w.apply(`
+kind: ExternalSecret
+metadata: {name: ` + name + `}
+spec:
+  refreshInterval: 1s
+  secretStoreRef: {name: vault}
+  target: {` + target + `}
+  dataFrom: [{extract: {key: NS/` + name + `}}]`)
+}
+
+func TestPoliciesOfTargets(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"deleting", "clearing", "merging", "orphan", "none", "stolen", "fixed"} {
+		w.put(name, map[string]any{"password": "hunter2"})
+	}
+	w.target("deleting", "deletionPolicy: Delete")
+	w.target("clearing", "creationPolicy: Merge, deletionPolicy: Merge, name: shared")
+	w.target("merging", "creationPolicy: Merge, name: shared, template: {data: {other: \"{{ .password }}\"}}")
+	w.target("orphan", "creationPolicy: Orphan")
+	w.target("none", "creationPolicy: None")
+	w.target("stolen", "name: deleting")
+	w.target("fixed", "immutable: true")
+
+	s := w.has("deleting", map[string]string{"password": "hunter2"})
+	w.await("stolen", externalv1.ReasonSecretSyncedError, "belongs to the ExternalSecret deleting")
+	w.await("clearing", externalv1.ReasonSecretMissing, "does not exist")
+	if !metav1.IsControlledBy(s, w.object("deleting")) || s.Labels[externalv1.LabelManaged] != "true" {
+		t.Errorf("the target is %v", s.ObjectMeta)
+	}
+	w.secret("shared", map[string]string{"mine": "stays"})
+	w.has("shared", map[string]string{"mine": "stays", "other": "hunter2", "password": "hunter2"})
+	w.await("clearing", externalv1.ReasonSecretSynced, "")
+	if s := w.has("orphan", map[string]string{"password": "hunter2"}); len(s.OwnerReferences) != 0 {
+		t.Errorf("an orphan has owners %v", s.OwnerReferences)
+	}
+	w.await("none", externalv1.ReasonSecretSynced, "writes no Secret")
+	w.has("none", nil)
+	w.has("fixed", map[string]string{"password": "hunter2"})
+
+	for _, name := range []string{"deleting", "clearing"} {
+		w.drop(name)
+	}
+	w.await("deleting", externalv1.ReasonSecretDeleted, "the Secret was deleted")
+	w.await("clearing", externalv1.ReasonSecretDeleted, "their keys were removed")
+	w.has("shared", map[string]string{"mine": "stays", "other": "hunter2"})
+	w.tells(externalv1.ReasonDeleted, "the Secret was deleted", "hunter2")
+	w.put("fixed", map[string]any{"password": "hunter3"})
+	w.put("orphan", map[string]any{"password": "hunter3"})
+	w.has("orphan", map[string]string{"password": "hunter3"})
+	w.has("fixed", map[string]string{"password": "hunter2"})
+}
+
+func (w *world) object(name string) *externalv1.ExternalSecret {
+	w.Helper()
+	es := &externalv1.ExternalSecret{}
+	es.Namespace, es.Name = w.namespace, name
+	if err := w.Get(w.Context(), client.ObjectKeyFromObject(es), es); err != nil {
+		w.Fatal(err)
+	}
+	return es
+}
+
+func TestTemplatesOfTargets(t *testing.T) {
+	w := newWorld(t)
+	w.put("shop", map[string]any{"user": "shop", "password": "hunter2"})
+	if err := w.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "templates"},
+		Data: map[string]string{"app.ini": "user={{ .user }}\n", "more": "{{ .user }}_key: {{ .password | b64enc }}"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.apply(`
+kind: ExternalSecret
+metadata: {name: shop}
+spec:
+  secretStoreRef: {name: vault}
+  target:
+    template:
+      type: kubernetes.io/basic-auth
+      mergePolicy: Merge
+      metadata: {labels: {app: "{{ .user }}"}, annotations: {length: "{{ .password | len }}"}}
+      data: {url: "postgres://{{ .user }}:{{ .password }}@db"}
+      templateFrom:
+      - configMap: {name: templates, items: [{key: app.ini}, {key: more, templateAs: KeysAndValues}]}
+      - {literal: "tier: {{ .user | upper }}", target: Labels}
+  dataFrom: [{extract: {key: NS/shop}}]`)
+	w.has("shop", map[string]string{"app.ini": "user=shop\n", "password": "hunter2", "shop_key": "aHVudGVyMg==", "url": "postgres://shop:hunter2@db", "user": "shop"})
+	w.await("shop", externalv1.ReasonSecretSynced, "")
+	s := w.has("shop", map[string]string{"app.ini": "user=shop\n", "password": "hunter2", "shop_key": "aHVudGVyMg==", "url": "postgres://shop:hunter2@db", "user": "shop"})
+	if s.Labels["app"] != "shop" || s.Labels["tier"] != "SHOP" || s.Annotations["length"] != "7" || s.Type != corev1.SecretTypeBasicAuth {
+		t.Errorf("the target is %v of type %s", s.ObjectMeta, s.Type)
+	}
+	// A ConfigMap with templates is watched once it is named.
+	w.apply(`
+kind: ExternalSecret
+metadata: {name: failing}
+spec:
+  secretStoreRef: {name: vault}
+  target: {template: {data: {x: '{{ fail .password }}'}}}
+  dataFrom: [{extract: {key: NS/shop}}]`)
+	w.await("failing", externalv1.ReasonSecretSyncedError, "the template calls fail")
+	w.tells(externalv1.ReasonUpdateFailed, "the template calls fail", "hunter2")
+}

@@ -1,0 +1,164 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// azureVersion is the version of Key Vault's API.
+const azureVersion = "7.4"
+
+// The addresses of Azure's public cloud.
+const (
+	AzureAuthority = "https://login.microsoftonline.com"
+	AzureResource  = "https://vault.azure.net"
+)
+
+// AzurePrincipal is a service principal with a secret.
+type AzurePrincipal struct {
+	Tenant, ClientID, Secret string
+	// Authority is where it logs in, and Resource the service that the token is for.
+	Authority, Resource string
+	Client              *http.Client
+
+	expiring
+}
+
+// Token implements [TokenSource].
+func (p *AzurePrincipal) Token(ctx context.Context) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Now().Before(p.until) {
+		return p.token, nil
+	}
+	var out struct {
+		Token   string `json:"access_token"`
+		Seconds int64  `json:"expires_in"`
+	}
+	err := do(ctx, p.Client, request{method: http.MethodPost,
+		url: strings.TrimSuffix(cmp.Or(p.Authority, AzureAuthority), "/") + "/" + url.PathEscape(p.Tenant) + "/oauth2/v2.0/token",
+		body: url.Values{"grant_type": {"client_credentials"}, "client_id": {p.ClientID}, "client_secret": {p.Secret},
+			"scope": {strings.TrimSuffix(cmp.Or(p.Resource, AzureResource), "/") + "/.default"}}}, &out)
+	if err == nil && out.Token == "" {
+		err = errAnswer
+	}
+	if err != nil {
+		return "", fmt.Errorf("log in to Azure as the client %s: %w", p.ClientID, err)
+	}
+	p.token, p.until = out.Token, time.Now().Add(time.Duration(out.Seconds)*time.Second-time.Minute)
+	return p.token, nil
+}
+
+// Azure is a key vault of Azure.
+type Azure struct {
+	// URL is that of the key vault.
+	URL    string
+	Token  TokenSource
+	Client *http.Client
+}
+
+// Name implements [Store].
+func (a *Azure) Name() string { return "Azure Key Vault " + a.URL }
+
+func (a *Azure) call(ctx context.Context, method, address string, body, out any) error {
+	token, err := a.Token.Token(ctx)
+	if err != nil {
+		return err
+	}
+	return do(ctx, a.Client, request{method: method, url: address, header: map[string]string{"Authorization": "Bearer " + token}, body: body}, out)
+}
+
+// address is that of a path in the vault.
+func (a *Azure) address(path ...string) string {
+	out := strings.TrimSuffix(a.URL, "/") + "/secrets"
+	for _, part := range path {
+		out += "/" + url.PathEscape(part)
+	}
+	return out + "?api-version=" + azureVersion
+}
+
+// azureSecret is a secret in an answer.
+type azureSecret struct {
+	ID         string
+	Value      string
+	Tags       map[string]string
+	Attributes struct{ Enabled bool }
+}
+
+// last is the last part of an ID: a version, or a name.
+func (s *azureSecret) last() string { return s.ID[strings.LastIndexByte(s.ID, '/')+1:] }
+
+// Get implements [Store]. Keys may begin with secret/, as they are published; key/ and cert/ are not read.
+func (a *Azure) Get(ctx context.Context, key, version string) ([]byte, error) {
+	found, err := a.get(ctx, key, version)
+	if err != nil {
+		return nil, err
+	}
+	return []byte(found.Value), nil
+}
+
+func (a *Azure) get(ctx context.Context, key, version string) (*azureSecret, error) {
+	name := strings.TrimPrefix(key, "secret/")
+	if name == "" || strings.Contains(name, "/") {
+		return nil, failed("read", a.Name(), key, errors.New("names of secrets have no /, and keys and certificates (key/, cert/) are not supported"))
+	}
+	path := []string{name}
+	if version != "" {
+		path = append(path, version)
+	}
+	out := &azureSecret{}
+	err := a.call(ctx, http.MethodGet, a.address(path...), nil, out)
+	if isStatus(err, http.StatusNotFound) {
+		return nil, &MissingError{a.Name(), key}
+	}
+	if err != nil {
+		return nil, failed("read", a.Name(), key, err)
+	}
+	return out, nil
+}
+
+// Find implements [Store].
+func (a *Azure) Find(ctx context.Context, q Query) (map[string][]byte, error) {
+	var keys []string
+	for next := a.address() + "&maxresults=25"; next != ""; {
+		var page struct {
+			Value    []azureSecret
+			NextLink string
+		}
+		if err := a.call(ctx, http.MethodGet, next, nil, &page); err != nil {
+			return nil, failed("search", a.Name(), q.Path, err)
+		}
+		for i := range page.Value {
+			key := page.Value[i].last()
+			if page.Value[i].Attributes.Enabled && strings.HasPrefix(key, q.Path) && q.named(key) && q.tagged(page.Value[i].Tags) {
+				keys = append(keys, key)
+			}
+		}
+		next = page.NextLink
+		// The token goes to the vault alone.
+		if next != "" && !strings.HasPrefix(next, strings.TrimSuffix(a.URL, "/")+"/") {
+			return nil, failed("search", a.Name(), q.Path, errors.New("the next page is at another host"))
+		}
+		if len(keys) > maxFound {
+			break
+		}
+	}
+	slices.Sort(keys)
+	return gather(ctx, a, keys, func(ctx context.Context, key string) ([]byte, error) { return a.Get(ctx, key, "") })
+}
+
+// Check implements [Store].
+func (a *Azure) Check(ctx context.Context) error {
+	_, err := a.Token.Token(ctx)
+	return err
+}

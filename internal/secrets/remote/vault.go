@@ -1,0 +1,259 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Vault is the KV engine of a Vault. A secret is a JSON object.
+type Vault struct {
+	Server, Namespace string
+	// Mount is the path of the engine; if it is empty, keys begin with it.
+	Mount string
+	// V1 is the first version of the engine, which has no versions of secrets.
+	V1    bool
+	Login VaultLogin
+	// Client reaches the server.
+	Client *http.Client
+
+	mu    sync.Mutex
+	token string
+}
+
+// VaultLogin is how to get a token: the token itself, or a call of an auth method.
+type VaultLogin struct {
+	Token string
+	// Path is the call below auth/, such as approle/login, with its arguments.
+	Path string
+	Body map[string]string
+	// Namespace is that of the method.
+	Namespace string
+}
+
+// Name implements [Store].
+func (v *Vault) Name() string { return "vault " + v.Server }
+
+// session is a Vault with a token.
+type session struct {
+	*Vault
+	token string
+}
+
+// open logs in once: a Vault is opened for one refresh, which is shorter than any token lasts.
+func (v *Vault) open(ctx context.Context) (*session, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s := &session{v, cmp.Or(v.token, v.Login.Token)}
+	if s.token != "" {
+		return s, nil
+	}
+	var out struct {
+		Auth struct {
+			Token string `json:"client_token"`
+		}
+	}
+	err := s.call(ctx, http.MethodPost, "auth/"+v.Login.Path, cmp.Or(v.Login.Namespace, v.Namespace), v.Login.Body, &out)
+	if err == nil && out.Auth.Token == "" {
+		err = errAnswer
+	}
+	if err != nil {
+		return nil, fmt.Errorf("log in to %s at auth/%s: %w", v.Name(), v.Login.Path, err)
+	}
+	v.token, s.token = out.Auth.Token, out.Auth.Token
+	return s, nil
+}
+
+func (s *session) call(ctx context.Context, method, path, namespace string, body, out any) error {
+	header := map[string]string{"X-Vault-Request": "true"}
+	if s.token != "" {
+		header["X-Vault-Token"] = s.token
+	}
+	if namespace != "" {
+		header["X-Vault-Namespace"] = namespace
+	}
+	return do(ctx, s.Client, request{method: method, url: strings.TrimSuffix(s.Server, "/") + "/v1/" + path, header: header, body: body}, out)
+}
+
+// split returns the mount of a key and its path there.
+func (v *Vault) split(key string) (mount, path string, err error) {
+	key = strings.Trim(key, "/")
+	if err := clean(key); err != nil {
+		return "", "", err
+	}
+	mount = strings.Trim(v.Mount, "/")
+	if !v.V1 { // both are published ways to write the mount
+		mount = strings.TrimSuffix(mount, "/data")
+	}
+	if mount == "" {
+		var ok bool
+		if mount, key, ok = strings.Cut(key, "/"); !ok {
+			return "", "", errors.New("the store names no path, so keys begin with the mount of the engine, as in secret/shop")
+		}
+	} else {
+		key = strings.TrimPrefix(key, mount+"/")
+	}
+	if !v.V1 {
+		key = strings.TrimPrefix(key, "data/")
+	}
+	return mount, key, nil
+}
+
+// escaped escapes each part of a path.
+func escaped(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	return strings.Join(parts, "/")
+}
+
+// Get implements [Store].
+func (v *Vault) Get(ctx context.Context, key, version string) ([]byte, error) {
+	s, err := v.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.get(ctx, key, version)
+}
+
+func (s *session) get(ctx context.Context, key, version string) ([]byte, error) {
+	mount, path, err := s.split(key)
+	if err != nil {
+		return nil, failed("read", s.Name(), key, err)
+	}
+	var out struct{ Data json.RawMessage }
+	call := escaped(mount) + "/data/" + escaped(path)
+	switch {
+	case s.V1 && version != "":
+		return nil, failed("read", s.Name(), key, errors.New("version 1 of the KV engine has no versions of secrets"))
+	case s.V1:
+		call = escaped(mount) + "/" + escaped(path)
+	case version != "":
+		call += "?version=" + url.QueryEscape(version)
+	}
+	err = s.call(ctx, http.MethodGet, call, s.Namespace, nil, &out)
+	if isStatus(err, http.StatusNotFound) {
+		return nil, &MissingError{s.Name(), key}
+	}
+	if err != nil {
+		return nil, failed("read", s.Name(), key, err)
+	}
+	if s.V1 {
+		return out.Data, nil
+	}
+	var inner struct{ Data json.RawMessage }
+	if json.Unmarshal(out.Data, &inner) != nil {
+		return nil, failed("read", s.Name(), key, errAnswer)
+	}
+	if len(inner.Data) == 0 || string(inner.Data) == "null" { // its version is deleted
+		return nil, &MissingError{s.Name(), key}
+	}
+	return inner.Data, nil
+}
+
+// Find implements [Store]: it lists folders below the path.
+func (v *Vault) Find(ctx context.Context, q Query) (map[string][]byte, error) {
+	s, err := v.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mount, at := strings.Trim(strings.TrimSuffix(strings.Trim(v.Mount, "/"), "/data"), "/"), strings.Trim(q.Path, "/")
+	if mount == "" {
+		mount, at, _ = strings.Cut(at, "/")
+	}
+	if mount == "" {
+		return nil, failed("search", v.Name(), q.Path, errors.New("name the mount of the engine in the store's path"))
+	}
+	if len(q.Tags) > 0 && v.V1 {
+		return nil, failed("search", v.Name(), q.Path, errors.New("version 1 of the KV engine has no metadata to select by tags"))
+	}
+	keys, err := s.list(ctx, mount, at, q)
+	if err != nil {
+		return nil, failed("search", v.Name(), q.Path, err)
+	}
+	return gather(ctx, v, keys, func(ctx context.Context, key string) ([]byte, error) {
+		if v.Mount == "" {
+			key = mount + "/" + key
+		}
+		return s.get(ctx, key, "")
+	})
+}
+
+// list returns the keys below a folder, to the limit.
+func (s *session) list(ctx context.Context, mount, at string, q Query) (keys []string, err error) {
+	folders := []string{at}
+	for len(folders) > 0 {
+		folder := folders[0]
+		folders = folders[1:]
+		var out struct{ Data struct{ Keys []string } }
+		path := escaped(mount) + "/metadata/" + escaped(folder)
+		if s.V1 {
+			path = escaped(mount) + "/" + escaped(folder)
+		}
+		err := s.call(ctx, "LIST", strings.TrimSuffix(path, "/"), s.Namespace, nil, &out)
+		if isStatus(err, http.StatusNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range slices.Sorted(slices.Values(out.Data.Keys)) {
+			key := strings.TrimPrefix(folder+"/"+name, "/")
+			if strings.HasSuffix(name, "/") {
+				folders = append(folders, strings.TrimSuffix(key, "/"))
+				continue
+			}
+			if ok, err := s.selects(ctx, mount, key, q); err != nil {
+				return nil, err
+			} else if ok {
+				keys = append(keys, key)
+			}
+		}
+		if len(keys)+len(folders) > maxFound {
+			return nil, &ManyError{s.Name()}
+		}
+	}
+	return keys, nil
+}
+
+// selects reports whether a query selects a key. Tags are its custom metadata.
+func (s *session) selects(ctx context.Context, mount, key string, q Query) (bool, error) {
+	if !q.named(key) || len(q.Tags) == 0 {
+		return q.named(key), nil
+	}
+	var out struct {
+		Data struct {
+			Tags map[string]string `json:"custom_metadata"`
+		}
+	}
+	err := s.call(ctx, http.MethodGet, escaped(mount)+"/metadata/"+escaped(key), s.Namespace, nil, &out)
+	return err == nil && q.tagged(out.Data.Tags), err
+}
+
+// Check implements [Store].
+func (v *Vault) Check(ctx context.Context) error {
+	s, err := v.open(ctx)
+	if err != nil {
+		return err
+	}
+	// A policy may forbid a token to look itself up, so only a token that is not valid is an error.
+	err = s.call(ctx, http.MethodGet, "auth/token/lookup-self", v.Namespace, nil, nil)
+	if isStatus(err, http.StatusForbidden) && !strings.Contains(err.Error(), "invalid token") {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("check the token of %s: %w", v.Name(), err)
+	}
+	return nil
+}
