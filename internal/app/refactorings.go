@@ -4,6 +4,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -11,8 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/runs/speculative"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
 )
@@ -30,6 +33,22 @@ func (e *engine) proposedState(ctx context.Context, rec run.Record) (*state.Snap
 		return nil, err
 	}
 	return state.NewSnapshot(data)
+}
+
+// notePreview records a speculative plan of a member of a refactoring: only what was previewed is applied.
+func (e *engine) notePreview(obj *infrav1.Terraform, p content.PreviewRequest, uploaded bool, by string) func(context.Context, *speculative.Answer) error {
+	preview := reshape.Preview{By: by, Program: content.ProgramOf(obj), Elsewhere: uploaded || p.Revision != ""}
+	return func(ctx context.Context, answer *speculative.Answer) error {
+		preview.Run, preview.Digest = answer.Run, answer.ChangesDigest
+		switch answer.Result() {
+		case speculative.ResultUnchanged:
+		case speculative.ResultChanges:
+			preview.Changes = true
+		default:
+			preview.Error = cmp.Or(answer.Error, answer.Result())
+		}
+		return e.refactorings.Note(ctx, obj.Namespace, p.Refactoring, obj.Name, preview)
+	}
 }
 
 // refactored records the end of a refactoring at its stacks, and reconciles them: their states are others.

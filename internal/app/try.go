@@ -107,6 +107,7 @@ func (t *tries) Preview(ctx context.Context, obj *infrav1.Terraform, p content.P
 		if _, err := t.engine.refactorings.State(ctx, obj.Namespace, p.Refactoring, obj.Name); err != nil {
 			return content.Try{}, err
 		}
+		req.Note = t.engine.notePreview(obj, p, archive != nil, by)
 	}
 	for _, from := range p.From {
 		var producer infrav1.Terraform

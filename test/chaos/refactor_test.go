@@ -55,7 +55,7 @@ func TestKillsDuringARefactoring(t *testing.T) {
 		r := y.proposeRandom(t, c, rng, before, stacks, i)
 		end := make(chan error, 1)
 		go func() {
-			_, err := c.ApplyRefactoring(t.Context(), refactorNamespace, r.ID)
+			_, err := c.ApplyRefactoring(t.Context(), refactorNamespace, r.ID, content.Acceptance{Unpreviewed: true})
 			end <- err
 		}()
 		time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)

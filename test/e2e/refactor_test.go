@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
+	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
 )
 
 const (
@@ -197,5 +199,47 @@ resource "terraform_data" "a" { input = var.one }`))
 	y.refactored(t, ns, "refactor", "apply", f, "--stack", "live/mono=monolith,live/other=other")
 	if got := y.listed(t, mono) + "|" + y.listed(t, other); got != "a|c" {
 		t.Errorf("the states have %s", got)
+	}
+}
+
+// TestOnlyWhatWasPreviewedIsApplied: the server itself refuses a refactoring whose plans it does not know,
+// whatever a client claims.
+func TestOnlyWhatWasPreviewedIsApplied(t *testing.T) {
+	y, ns := common(t)
+	mono := y.applied(t, ns, "monolith", twoNamed)
+	change(t, y, mono, pausedWith("variable \"one\" { default = \"one\" }\nresource \"terraform_data\" \"a\" { input = var.one }\n"))
+	y.create(t, inline(ns, "other", `resource "terraform_data" "b" { input = "two" }`, auto, suspended))
+	f := file(t, "move {\n  stack = \"monolith\"\n  to_stack = \"other\"\n  from = terraform_data.b\n}\n")
+	c := y.content(t)
+	proposed, err := c.ProposeRefactoring(t.Context(), ns, content.Refactoring{Steps: []moves.Step{{Verb: moves.Move, State: "monolith", From: "terraform_data.b", ToState: "other", To: "terraform_data.b"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(id string, accepted content.Acceptance, want string) {
+		t.Helper()
+		if _, err := c.ApplyRefactoring(t.Context(), ns, id, accepted); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("it says %v, want %q", err, want)
+		}
+	}
+	refused(proposed.ID, content.Acceptance{Plans: map[string]string{"monolith": "invented", "other": "invented"}}, "was not previewed")
+
+	out, news, code := y.run(t, "refactor", f, "-n", ns, "-o", "json")
+	var answer struct{ Refactoring struct{ ID string } }
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || code != 0 {
+		t.Fatalf("the preview ended with %d, %v:\n%s%s", code, err, out, news)
+	}
+	refused(answer.Refactoring.ID, content.Acceptance{Plans: map[string]string{"monolith": "invented"}}, "a later preview than the one that was accepted")
+	if got := y.listed(t, mono); got != "a b" {
+		t.Fatalf("a refused refactoring changed the state: %s", got)
+	}
+	if _, err := c.ApplyRefactoring(t.Context(), ns, answer.Refactoring.ID, content.Acceptance{}); err != nil {
+		t.Fatalf("what the command has previewed, without changes: %v", err)
+	}
+	if got := y.listed(t, mono); got != "a" {
+		t.Errorf("the state has %s", got)
+	}
+	out, news, code = y.run(t, "refactor", "undo", answer.Refactoring.ID, "-n", ns, "--without-preview", "--yes")
+	if got := y.listed(t, mono); code != 0 || got != "a b" || !strings.Contains(news, "No plan was made") {
+		t.Errorf("without a preview, it ended with %d, and the state has %s:\n%s%s", code, got, out, news)
 	}
 }

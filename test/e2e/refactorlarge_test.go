@@ -51,7 +51,7 @@ func TestAStateOf2000ResourcesIsSplitIntoFive(t *testing.T) {
 		t.Fatal(err)
 	}
 	proposed := time.Since(began)
-	if r, err = c.ApplyRefactoring(t.Context(), ns, r.ID); err != nil || len(r.Moved) != 1600 {
+	if r, err = c.ApplyRefactoring(t.Context(), ns, r.ID, content.Acceptance{Unpreviewed: true}); err != nil || len(r.Moved) != 1600 {
 		t.Fatalf("%d moved, %v", len(r.Moved), err)
 	}
 	took := time.Since(began)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
@@ -110,6 +111,18 @@ func (y *yuba) begin(t *testing.T, args ...string) <-chan string {
 	return ended
 }
 
+// until waits until a request is held. A command that ends before would let it wait for ever.
+func (e *elsewhere) until(t *testing.T, ended <-chan string) {
+	t.Helper()
+	select {
+	case <-e.reached:
+	case said := <-ended:
+		t.Fatalf("the command ended before the request that the test waits for: %s", said)
+	case <-time.After(patience):
+		t.Fatalf("no request came that the test could hold within %s", patience)
+	}
+}
+
 // continues repeats the migration until the stack is at the destination, and proves that nothing was lost
 // or created twice.
 func continues(t *testing.T, y *yuba, obj *infrav1.Terraform, e *elsewhere, source []byte, more ...string) {
@@ -161,7 +174,7 @@ func TestServerKilledDuringAMigration(t *testing.T) {
 	source := y.state(t, obj)
 	e.hold(http.MethodPost, 1, false)
 	ended := y.begin(t, e.migrate(obj)...)
-	<-e.reached
+	e.until(t, ended)
 	y.kill()
 	close(e.open)
 	y.restart(t)
@@ -180,7 +193,7 @@ func TestRunnerKilledDuringAMigration(t *testing.T) {
 			source := y.state(t, obj)
 			e.hold(http.MethodPost, 1, done)
 			ended := y.begin(t, e.migrate(obj)...)
-			<-e.reached
+			e.until(t, ended)
 			if err := syscall.Kill(y.runnerPID(t), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
@@ -197,6 +210,36 @@ func TestRunnerKilledDuringAMigration(t *testing.T) {
 	}
 }
 
+// TestEverythingKilledDuringAMigration leaves tofu's lock at the destination.
+func TestEverythingKilledDuringAMigration(t *testing.T) {
+	t.Parallel()
+	y, obj, e := migrating(t)
+	source := y.state(t, obj)
+	e.hold(http.MethodPost, 1, true)
+	ended := y.begin(t, e.migrate(obj)...)
+	e.until(t, ended)
+	y.kill()
+	for _, pid := range y.processes("") {
+		syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it may be gone already
+	}
+	close(e.open)
+	y.restart(t)
+	if said := <-ended; !strings.Contains(said, "yuba state migrate") || strings.Contains(said, statesPassword) {
+		t.Errorf("the command does not say how to continue: %s", said)
+	}
+	stays(t, y, obj)
+	if string(y.state(t, obj)) != string(source) {
+		t.Error("the source has changed")
+	}
+	_, news, code := y.run(t, e.migrate(obj)...)
+	_, lock, found := strings.Cut(news, "--break-lock ")
+	if code == 0 || !found {
+		t.Fatalf("the lock of the killed process is not named: %d %s", code, news)
+	}
+	stays(t, y, obj)
+	continues(t, y, obj, e, source, "--break-lock", strings.Fields(lock)[0])
+}
+
 // TestRunnerKilledOnTheWayBack: the state in Yuba's store is not the stack's until the migration is complete.
 func TestRunnerKilledOnTheWayBack(t *testing.T) {
 	t.Parallel()
@@ -206,7 +249,7 @@ func TestRunnerKilledOnTheWayBack(t *testing.T) {
 	there := []byte(e.State(obj.Name))
 	e.hold("LOCK", 2, true) // the last look at the source: the copy is complete
 	ended := y.begin(t, "state", "migrate", name(obj), "--yes", "--to", "yuba")
-	<-e.reached
+	e.until(t, ended)
 	if err := syscall.Kill(y.runnerPID(t), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/speculative"
 )
 
@@ -51,11 +52,14 @@ func (o *options) apply(ctx context.Context, s *session.Session, p *proposal) er
 			return err
 		}
 	}
+	if o.unplanned {
+		s.News("No plan was made: nobody knows whether the programs fit the new states.")
+	}
 	question := fmt.Sprintf("The states of %s are changed as one operation.", strings.Join(p.Refactoring.Stacks(), ", "))
 	if err := s.MustConfirm(o.yes, question); err != nil {
 		return err
 	}
-	done, err := s.Content.ApplyRefactoring(ctx, s.Namespace, p.Refactoring.ID)
+	done, err := s.Content.ApplyRefactoring(ctx, s.Namespace, p.Refactoring.ID, p.accepted(o))
 	if err != nil {
 		return explain("apply the refactoring "+p.Refactoring.ID, err)
 	}
@@ -66,6 +70,19 @@ func (o *options) apply(ctx context.Context, s *session.Session, p *proposal) er
 	s.News("Applied %s: %s moved. Undo it:\n    yuba refactor undo %s -n %s", done.ID, ui.Count(len(done.Moved), "instance"), done.ID, s.Namespace)
 	p.next(s)
 	return nil
+}
+
+// accepted says which plans the states are based on. The server refuses if it knows later ones.
+func (p *proposal) accepted(o *options) content.Acceptance {
+	a := content.Acceptance{Plans: map[string]string{}, Unpreviewed: o.unplanned}
+	for i := range p.Plans {
+		if one := &p.Plans[i]; one.Try != nil {
+			if _, changes := p.Refactoring.Member(one.Stack); changes {
+				a.Plans[one.Stack] = one.Try.ChangesDigest
+			}
+		}
+	}
+	return a
 }
 
 // errorAfter is the first error.

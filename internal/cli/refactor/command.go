@@ -29,7 +29,9 @@ type options struct {
 	expect   string
 	parallel int
 	yes      bool
-	out      *ui.Output
+	// unplanned leaves the plans out.
+	unplanned bool
+	out       *ui.Output
 }
 
 // NewCommand is "yuba refactor".
@@ -104,12 +106,13 @@ func newApplyCommand(a *session.App) *cobra.Command {
 		Use:   "apply FILE",
 		Short: "Preview a refactoring, and write the states",
 		Long: `Preview a refactoring as "yuba refactor FILE" does, ask, and write all states as one recorded operation: either all of them
-stand or none does. The server locks them, refuses if one has changed since the preview, and goes on after a restart.`,
+stand or none does. The server locks them, refuses if a state, a program or a plan has changed since the preview, and goes on after
+a restart.`,
 		Example: "  yuba refactor apply split.hcl\n  yuba refactor apply split.hcl --yes -o json",
 		Args:    ui.Arguments(1, 1),
 	}
 	addPreviewFlags(cmd, a, &o)
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	addApplyFlags(cmd, &o)
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 		p, err := o.preview(cmd.Context(), s, args[0])
 		if err != nil {
@@ -118,6 +121,16 @@ stand or none does. The server locks them, refuses if one has changed since the 
 		return o.apply(cmd.Context(), s, p)
 	})
 	return cmd
+}
+
+func addApplyFlags(cmd *cobra.Command, o *options) {
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&o.unplanned, "without-preview", false, "make no plans, for instance because a provider is away; suspend the stacks first, and review their next plans")
+	for _, name := range []string{"dir", "revision", "expect"} {
+		if cmd.Flags().Lookup(name) != nil {
+			cmd.MarkFlagsMutuallyExclusive("without-preview", name)
+		}
+	}
 }
 
 func newUndoCommand(a *session.App) *cobra.Command {
@@ -132,8 +145,8 @@ stacks on the states that they get, and demands no changes. The undo is a refact
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: ids(a, reshape.Applied),
 	}
 	addPreviewFlags(cmd, a, &o)
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().StringVar(&o.expect, "expect", "", "a file with expect blocks: what the plans change on the way back, such as outputs that disappear")
+	addApplyFlags(cmd, &o)
 	cmd.RunE = a.InSession(func(cmd *cobra.Command, s *session.Session, args []string) error {
 		p, err := o.previewUndo(cmd.Context(), s, args[0])
 		if err != nil {
@@ -186,7 +199,7 @@ func newListCommand(a *session.App) *cobra.Command {
 		}
 		l := listing.List{None: "No refactoring is stored in the namespace " + s.Namespace + ".", Rows: [][]string{{"ID", "PHASE", "AGE", "BY", "MOVED", "STACKS"}}, Answer: list.Items}
 		for _, r := range list.Items {
-			l.Add(r.ID, r.ID, phaseOf(r), ui.Age(time.Now(), r.Created), r.By, fmt.Sprint(len(r.Moved)), strings.Join(r.Stacks(), ", "))
+			l.Add(r.ID, r.ID, phaseOf(r), ui.Age(time.Now(), r.Created), r.By, fmt.Sprint(r.MovedInstances), strings.Join(r.Stacks(), ", "))
 		}
 		return l.Show(s.Console, out)
 	})

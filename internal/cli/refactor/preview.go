@@ -160,6 +160,9 @@ func (o *options) plan(ctx context.Context, s *session.Session, file *refactorfi
 			return ui.Exitf(ui.ExitUsage, "--dir names the stack %s, which the refactoring does not", stack)
 		}
 	}
+	if o.unplanned {
+		return nil
+	}
 	s.News("Planning %s on the new states. Nothing is changed.", ui.Count(len(names), "stack"))
 	done := map[string]planned{}
 	todo := names

@@ -27,6 +27,7 @@ type Refactorings interface {
 	Propose(ctx context.Context, namespace, by string, stacks []reshape.Stack, steps []moves.Step) (*reshape.Record, error)
 	ProposeUndo(ctx context.Context, namespace, id, by string, stacks []reshape.Stack) (*reshape.Record, error)
 	Apply(ctx context.Context, namespace, id, by string) (*reshape.Record, error)
+	Previews(ctx context.Context, r *reshape.Record) (map[string]reshape.Preview, error)
 	Get(ctx context.Context, namespace, id string) (*reshape.Record, error)
 	List(ctx context.Context, namespace string) ([]*reshape.Record, error)
 }
@@ -37,7 +38,15 @@ type Refactoring struct {
 	Undo  string       `json:"undo,omitempty"`
 }
 
-// RefactoringList is the response of …/refactorings, newest first.
+// Acceptance says what a request to apply a refactoring is based on.
+type Acceptance struct {
+	// Plans are the digests of the changes in the previews that were accepted, by stack.
+	Plans map[string]string `json:"plans,omitempty"`
+	// Unpreviewed applies the refactoring whatever was previewed.
+	Unpreviewed bool `json:"unpreviewed,omitempty"`
+}
+
+// RefactoringList is the response of …/refactorings, newest first, without steps and moved instances.
 type RefactoringList struct {
 	Items []*reshape.Record `json:"items"`
 }
@@ -46,6 +55,8 @@ const (
 	// maxRefactoring limits a request, maxMembers the stacks that it names.
 	maxRefactoring = 32 << 20
 	maxMembers     = 200
+	// maxAcceptance limits a request to apply one: a digest for each stack.
+	maxAcceptance = 1 << 20
 )
 
 var errNoRefactorings = notFound("this server does not refactor states")
@@ -150,9 +161,14 @@ func (h *Handler) members(ctx context.Context, namespace string, names []string)
 		secrets[key.SecretName()] = name
 		key.UID = string(obj.UID)
 		stacks = append(stacks, reshape.Stack{Key: key, Labels: stateLabels(&obj), Existing: obj.Status.LastAppliedRevision != "",
-			Program: reshape.Program{Generation: obj.Generation, Revision: obj.Status.LastAttemptedRevision}})
+			Program: ProgramOf(&obj), Suspended: obj.Spec.Suspend})
 	}
 	return stacks, nil
+}
+
+// ProgramOf identifies the program that a stack has.
+func ProgramOf(obj *infrav1.Terraform) reshape.Program {
+	return reshape.Program{Generation: obj.Generation, Revision: obj.Status.LastAttemptedRevision}
 }
 
 func stateLabels(obj *infrav1.Terraform) map[string]string {
@@ -185,12 +201,20 @@ func (h *Handler) applyRefactoring(w http.ResponseWriter, r *http.Request) error
 		return errNoRefactorings
 	}
 	namespace, id := r.PathValue("namespace"), r.PathValue("id")
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAcceptance))
+	if err != nil {
+		return err
+	}
+	var accepted Acceptance
+	if len(text) > 0 && json.Unmarshal(text, &accepted) != nil {
+		return badRequest("the accepted previews are not valid JSON")
+	}
 	proposal, err := h.Refactorings.Get(r.Context(), namespace, id)
 	if err != nil {
 		return err
 	}
 	if proposal.Phase == reshape.Proposed {
-		if err := h.mayApply(r.Context(), proposal); err != nil {
+		if err := h.mayApply(r.Context(), proposal, accepted); err != nil {
 			return err
 		}
 	}
@@ -198,12 +222,13 @@ func (h *Handler) applyRefactoring(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	h.Log.Info("refactoring applied", "namespace", namespace, "refactoring", id, "stacks", record.Stacks(), "by", user(r))
+	h.Log.Info("refactoring applied", "namespace", namespace, "refactoring", id, "stacks", record.Stacks(), "unpreviewed", accepted.Unpreviewed, "by", user(r))
 	return writeJSON(w, record)
 }
 
-// mayApply refuses a proposal if a stack of it is another one now, has another program, or executes a run.
-func (h *Handler) mayApply(ctx context.Context, proposal *reshape.Record) error {
+// mayApply refuses a proposal if a stack of it is another one now, has another program, executes a run, or
+// was not previewed.
+func (h *Handler) mayApply(ctx context.Context, proposal *reshape.Record, accepted Acceptance) error {
 	stacks, err := h.members(ctx, proposal.Namespace, proposal.Stacks())
 	if err != nil {
 		return err
@@ -221,7 +246,14 @@ func (h *Handler) mayApply(ctx context.Context, proposal *reshape.Record) error 
 			return &run.RefusedError{Message: fmt.Sprintf("apply the refactoring %s: run %s (%s) of %s is in progress. Nothing was changed. Wait for it:\n    yuba logs %s -f", proposal.ID, rec.Spec.ID, rec.Spec.Title(), s.Key, s.Key)}
 		}
 	}
-	return nil
+	if accepted.Unpreviewed {
+		return nil
+	}
+	previews, err := h.Refactorings.Previews(ctx, proposal)
+	if err != nil {
+		return err
+	}
+	return proposal.Judge(stacks, previews, accepted.Plans)
 }
 
 func refactoringPath(namespace, rest string) string {
@@ -248,6 +280,10 @@ func (c *Client) ProposeRefactoring(ctx context.Context, namespace string, r Ref
 }
 
 // ApplyRefactoring writes the states of a proposal.
-func (c *Client) ApplyRefactoring(ctx context.Context, namespace, id string) (reshape.Record, error) {
-	return ask[reshape.Record](ctx, c, http.MethodPost, refactoringPath(namespace, "/"+url.PathEscape(id)+"/apply"), nil, nil)
+func (c *Client) ApplyRefactoring(ctx context.Context, namespace, id string, accepted Acceptance) (reshape.Record, error) {
+	text, err := json.Marshal(accepted)
+	if err != nil {
+		return reshape.Record{}, err
+	}
+	return ask[reshape.Record](ctx, c, http.MethodPost, refactoringPath(namespace, "/"+url.PathEscape(id)+"/apply"), nil, bytes.NewReader(text))
 }

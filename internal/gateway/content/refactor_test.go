@@ -38,7 +38,7 @@ func TestARefactoringOfAStackThatHasAnotherProgramNow(t *testing.T) {
 	}
 	refused := func(r reshape.Record) {
 		t.Helper()
-		_, err := c.ApplyRefactoring(t.Context(), s.namespace, r.ID)
+		_, err := c.ApplyRefactoring(t.Context(), s.namespace, r.ID, content.Acceptance{Unpreviewed: true})
 		checkStatus(t, err, http.StatusConflict, "has changed since the preview, so its plan says nothing")
 	}
 	r := propose()
@@ -56,7 +56,10 @@ func TestARefactoringOfAStackThatHasAnotherProgramNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(r)
-	done, err := c.ApplyRefactoring(t.Context(), s.namespace, propose().ID)
+	r = propose()
+	_, err := c.ApplyRefactoring(t.Context(), s.namespace, r.ID, content.Acceptance{})
+	checkStatus(t, err, http.StatusConflict, "was not previewed")
+	done, err := c.ApplyRefactoring(t.Context(), s.namespace, r.ID, content.Acceptance{Unpreviewed: true})
 	if err != nil || done.Phase != reshape.Applied {
 		t.Errorf("%+v, %v", done, err)
 	}

@@ -57,6 +57,7 @@ type entry struct {
 	owner, stack run.Stack
 	by           string
 	source       *run.Artifact
+	note         func(ctx context.Context, answer *Answer) error
 	// manifest is that of the request, until the end: several requests may change one stack.
 	manifest []byte
 	// asked is when somebody last asked for it.
@@ -87,7 +88,7 @@ const (
 // Start starts a speculative plan. from are versions for the answer. If inputs are unknown, the answer
 // has ended and says so. In any case the desk removes the request's source.
 func (d *Desk) Start(ctx context.Context, owner run.Stack, r Request, from ...string) (Answer, error) {
-	e := &entry{owner: owner, by: r.By, source: r.removable(), asked: time.Now(), ended: make(chan struct{}), detailed: r.Detailed, manifest: r.Manifest,
+	e := &entry{owner: owner, by: r.By, source: r.removable(), asked: time.Now(), ended: make(chan struct{}), detailed: r.Detailed, manifest: r.Manifest, note: r.Note,
 		answer: Answer{Namespace: owner.Namespace, Name: owner.Name, From: from}}
 	rec, err := d.Draft(ctx, owner, r)
 	if err != nil {
@@ -232,6 +233,11 @@ func (d *Desk) Over(stack run.Stack) {
 		var kept details
 		if e.detailed {
 			kept = d.readDetails(ctx, e, rec, &answer)
+		}
+		if e.note != nil {
+			if err := e.note(ctx, &answer); err != nil {
+				answer.Outcome, answer.Error = run.OutcomeFailed, "record the plan: "+err.Error()
+			}
 		}
 		cancel()
 		d.mu.Lock()

@@ -4,6 +4,7 @@
 package speculative
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -36,6 +37,8 @@ type Request struct {
 	Resolved map[string]string
 	// Proposed is a refactoring whose state is in place of the stack's; empty for the current one.
 	Proposed string
+	// Note gets the answer once it has ended, before anybody sees it; nil for nobody. Its error fails the plan.
+	Note func(ctx context.Context, answer *Answer) error
 	// Detailed asks for what people see of a plan, too: its log, the readable plan, and what policies
 	// say about it.
 	Detailed bool

@@ -157,6 +157,11 @@ func (e *LockedError) Error() string {
 	if e.Info.Operation != "" {
 		fmt.Fprintf(&b, " for %s", printable(e.Info.Operation))
 	}
+	if e.Info.Operation == OperationRefactor {
+		fmt.Fprintf(&b, " (lock %s).\nThe refactoring releases it by itself, also after a restart of the server. See how far it is:\n    yuba refactor show %s -n %s",
+			printable(e.Info.ID), shellWord(e.Info.ID), e.Key.Namespace)
+		return b.String()
+	}
 	fmt.Fprintf(&b, " (lock %s).\nAnother run may be writing it. If that run is gone:\n    yuba force-unlock %s %s",
 		printable(e.Info.ID), e.Key, shellWord(e.Info.ID))
 	return b.String()

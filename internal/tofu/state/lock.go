@@ -19,6 +19,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 )
 
+// OperationRefactor is the operation of a lock that a refactoring holds. The id is that of the refactoring.
+const OperationRefactor = "refactor"
+
 // LockInfo describes the holder of a lock. Its JSON is OpenTofu's.
 type LockInfo struct {
 	ID        string    `json:"ID"`

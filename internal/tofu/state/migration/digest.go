@@ -8,35 +8,33 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // unordered are lists whose order the tool does not keep.
-var unordered = map[string]bool{"dependencies": true, "sensitive_attributes": true, "instances": true}
+var unordered = map[string]bool{"dependencies": true, "sensitive_attributes": true}
 
 // digest covers the outputs and resources of a state, in an order that does not depend on the tool.
-func digest(d *document) string {
-	var resources []json.RawMessage
-	for _, r := range d.Resources {
-		delete(r, "each") // older tools wrote it, and newer ones drop it
-		resources = append(resources, canonical(r, ""))
-	}
-	outputs := map[string]any{}
-	for name, raw := range d.Outputs {
-		var value any
-		decoder := json.NewDecoder(bytes.NewReader(raw))
-		decoder.UseNumber()
-		_ = decoder.Decode(&value) //nolint:errcheck // the whole was decoded
-		outputs[name] = value
-	}
-	h := sha256.New()
-	for _, part := range append(sorted(resources), encode(outputs)) {
-		h.Write(part)
-		h.Write([]byte{'\n'})
-	}
-	return fmt.Sprintf("sha256:%.12x", h.Sum(nil))
+func (r *reader) digest() string {
+	return fmt.Sprintf("sha256:%.12x", sum(append(sorted(r.of), r.out)...))
 }
 
-// canonical is a part of a resource as JSON: the same for equal ones. Attributes are kept as they are;
+// sum is a digest of parts.
+func sum(parts ...[]byte) []byte {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d\n", len(part))
+		h.Write(part)
+	}
+	return h.Sum(nil)
+}
+
+func sorted[T ~[]byte](list []T) []T {
+	slices.SortFunc(list, func(a, b T) int { return bytes.Compare(a, b) })
+	return list
+}
+
+// canonical is a resource without its instances, or an instance, as JSON: the same for equal ones. Attributes are kept as they are;
 // around them, nothing and an empty list are the same.
 func canonical(value any, name string) json.RawMessage {
 	switch v := value.(type) {

@@ -22,6 +22,9 @@ func bare(a Address) string {
 func (m *mover) settle() map[site][]site {
 	now := map[site][]site{}
 	for name, d := range m.states {
+		if d.changed {
+			d.compact()
+		}
 		for _, r := range d.resources {
 			at := site{name, bare(r.address())}
 			for _, i := range r.instances {

@@ -4,10 +4,13 @@
 package moves
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 )
 
@@ -47,11 +50,20 @@ func parse(name string, data []byte) (*document, error) {
 	if _, encrypted := d.fields["encrypted_data"]; encrypted {
 		return nil, errors.New("OpenTofu has encrypted it: decrypt it first, with a fallback method")
 	}
-	var list []map[string]json.RawMessage
-	if raw, there := d.fields["resources"]; there && json.Unmarshal(raw, &list) != nil {
+	// Each text is kept once: states have up to 100 MB.
+	list := json.NewDecoder(bytes.NewReader(d.fields["resources"]))
+	delete(d.fields, "resources")
+	switch token, err := list.Token(); {
+	case errors.Is(err, io.EOF), err == nil && token == nil: // there are none
+		return d, nil
+	case err != nil, token != json.Delim('['):
 		return nil, errFormat
 	}
-	for _, raw := range list {
+	for list.More() {
+		var raw map[string]json.RawMessage
+		if list.Decode(&raw) != nil {
+			return nil, errFormat
+		}
 		r, err := parseResource(name, raw)
 		if err != nil {
 			return nil, err
@@ -86,6 +98,7 @@ func parseResource(origin string, raw map[string]json.RawMessage) (*resource, er
 	if json.Unmarshal(raw["instances"], &list) != nil {
 		return nil, errFormat
 	}
+	delete(raw, "instances")
 	for _, inner := range list {
 		k, err := normal(inner["index_key"])
 		if err != nil {
@@ -107,15 +120,19 @@ func (d *document) add(r *resource) {
 	d.index[r.address().String()] = r
 }
 
-// drop removes entries without instances.
-func (d *document) drop() {
-	d.resources = slices.DeleteFunc(d.resources, func(r *resource) bool {
-		if len(r.instances) > 0 {
-			return false
+// drop forgets picked entries that have no instances left. They stay in the list until the end: a list of
+// thousands would be searched for each step.
+func (d *document) drop(picks []pick) {
+	for _, p := range picks {
+		if address := p.of.address().String(); len(p.of.instances) == 0 && d.index[address] == p.of {
+			delete(d.index, address)
 		}
-		delete(d.index, r.address().String())
-		return true
-	})
+	}
+}
+
+// compact removes entries without instances.
+func (d *document) compact() {
+	d.resources = slices.DeleteFunc(d.resources, func(r *resource) bool { return len(r.instances) == 0 })
 }
 
 // write makes the text of the document, with a higher serial.
@@ -123,29 +140,55 @@ func (d *document) write() ([]byte, error) {
 	slices.SortStableFunc(d.resources, func(a, b *resource) int {
 		return cmp.Or(cmp.Compare(path(a.calls), path(b.calls)), cmp.Compare(a.mode, b.mode), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
 	})
-	list := make([]map[string]json.RawMessage, 0, len(d.resources))
+	var serial uint64
+	if json.Unmarshal(d.fields["serial"], &serial) != nil {
+		return nil, errFormat
+	}
+	d.fields["serial"] = json.RawMessage(fmt.Sprint(serial + 1))
+	d.fields["resources"] = nil // its place in the order
+	var out bytes.Buffer
+	between := "{\n  "
+	for _, name := range slices.Sorted(maps.Keys(d.fields)) {
+		fmt.Fprintf(&out, "%s%s: ", between, text(name))
+		between = ",\n  "
+		if name == "resources" {
+			if err := d.writeResources(&out); err != nil {
+				return nil, err
+			}
+		} else if err := json.Indent(&out, d.fields[name], "  ", "  "); err != nil {
+			return nil, err
+		}
+	}
+	out.WriteString("\n}\n")
+	return out.Bytes(), nil
+}
+
+// writeResources writes one resource after the other, so that there is no second copy of all of them.
+func (d *document) writeResources(out *bytes.Buffer) error {
+	if len(d.resources) == 0 {
+		out.WriteString("[]")
+		return nil
+	}
+	between := "[\n    "
 	for _, r := range d.resources {
 		inner := make([]map[string]json.RawMessage, 0, len(r.instances))
 		for _, one := range r.instances {
 			inner = append(inner, one.raw)
 		}
-		var err error
-		if r.raw["instances"], err = json.Marshal(inner); err != nil {
-			return nil, err
+		whole := map[string]any{"instances": inner}
+		for name, value := range r.raw {
+			whole[name] = value
 		}
-		list = append(list, r.raw)
+		text, err := json.MarshalIndent(whole, "    ", "  ")
+		if err != nil {
+			return err
+		}
+		out.WriteString(between)
+		out.Write(text)
+		between = ",\n    "
 	}
-	var serial uint64
-	if json.Unmarshal(d.fields["serial"], &serial) != nil {
-		return nil, errFormat
-	}
-	var err error
-	if d.fields["resources"], err = json.Marshal(list); err != nil {
-		return nil, err
-	}
-	d.fields["serial"] = json.RawMessage(fmt.Sprint(serial + 1))
-	text, err := json.MarshalIndent(d.fields, "", "  ")
-	return append(text, '\n'), err
+	out.WriteString("\n  ]")
+	return nil
 }
 
 // text is a JSON text. The texts of this package can always be written.
@@ -156,12 +199,17 @@ func text(s string) json.RawMessage {
 
 // Count returns the number of instances in a state; zero for one that is not of format version 4.
 func Count(data []byte) (n int) {
-	d, err := parse("", data)
-	if err != nil {
+	var counted struct {
+		Version   int `json:"version"`
+		Resources []struct {
+			Instances []struct{} `json:"instances"`
+		} `json:"resources"`
+	}
+	if json.Unmarshal(data, &counted) != nil || counted.Version != 4 {
 		return 0
 	}
-	for _, r := range d.resources {
-		n += len(r.instances)
+	for _, r := range counted.Resources {
+		n += len(r.Instances)
 	}
 	return n
 }

@@ -134,7 +134,7 @@ func (m *mover) take(s Step) error {
 			m.note(s, p, Address{}, "")
 			p.cut()
 		}
-		from.drop()
+		from.drop(picks)
 		from.changed = true
 		return nil
 	}
@@ -174,27 +174,28 @@ func (p pick) cut() {
 
 // pick finds what is at an address.
 func (d *document) pick(a Address) (picks []pick) {
-	for _, r := range d.resources {
-		if a.IsModule() {
-			if rest, ok := covers(a.calls, r.calls); ok {
+	if a.IsModule() {
+		for _, r := range d.resources {
+			if rest, ok := covers(a.calls, r.calls); ok && len(r.instances) > 0 {
 				picks = append(picks, pick{r, slices.Clone(r.instances), rest})
 			}
-			continue
 		}
-		whole := a
-		whole.key = ""
-		if d.find(whole) != r {
-			continue
+		return picks
+	}
+	whole := a
+	whole.key = ""
+	r := d.find(whole)
+	if r == nil {
+		return nil
+	}
+	p := pick{of: r}
+	for _, i := range r.instances {
+		if a.key == "" || i.key == a.key {
+			p.instances = append(p.instances, i)
 		}
-		p := pick{of: r}
-		for _, i := range r.instances {
-			if a.key == "" || i.key == a.key {
-				p.instances = append(p.instances, i)
-			}
-		}
-		if len(p.instances) > 0 {
-			picks = append(picks, p)
-		}
+	}
+	if len(p.instances) > 0 {
+		picks = append(picks, p)
 	}
 	return picks
 }
@@ -212,6 +213,9 @@ func (m *mover) nothing(state string, d *document, a Address) error {
 	}
 	var known []string
 	for _, r := range d.resources {
+		if len(r.instances) == 0 {
+			continue
+		}
 		known = append(known, r.address().String())
 		if len(r.calls) > 0 {
 			known = append(known, path(r.calls))
@@ -253,7 +257,7 @@ func (m *mover) move(s Step, from, to *document, picks []pick, source, target Ad
 			entry.instances = append(entry.instances, i)
 		}
 	}
-	from.drop()
+	from.drop(picks)
 	from.changed, to.changed = true, true
 	return nil
 }

@@ -4,6 +4,7 @@
 package reshape
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func (d *Desk) Apply(ctx context.Context, namespace, id, by string) (*Record, er
 		return nil, refused("apply the refactoring %s: it is being applied already. See how far it is:\n    yuba refactor show %s -n %s", id, id, namespace)
 	}
 	defer d.give(r)
-	if r, err = d.store().load(ctx, namespace, id); err != nil {
+	if r, err = d.store().loadWhole(ctx, namespace, id); err != nil {
 		return nil, err
 	}
 	switch r.Phase {
@@ -86,7 +87,7 @@ func (d *Desk) lock(ctx context.Context, r *Record) error {
 		if err := d.mayWrite(ctx); err != nil {
 			return fmt.Errorf("lock the state of %s: %w", key, err)
 		}
-		info := state.LockInfo{ID: r.ID, Operation: "refactor", Info: "yuba refactor " + r.ID, Who: r.AppliedBy, Version: d.Version, Created: d.now(), Path: key.SecretName()}
+		info := state.LockInfo{ID: r.ID, Operation: state.OperationRefactor, Info: r.Reason(), Who: cmp.Or(r.AppliedBy, r.By, "a user of yuba refactor"), Version: d.Version, Created: d.now(), Path: key.SecretName()}
 		if err := d.States.Lock(ctx, key, info); err != nil {
 			return err
 		}

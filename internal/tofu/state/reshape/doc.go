@@ -9,6 +9,7 @@
 //     the states before and after it are in the blob store, below refactorings/NAMESPACE/ID/.
 //   - A proposal is a refactoring that has changed nothing yet. Speculative plans read its states.
 //   - A member is a state that a refactoring changes.
+//   - A preview is a speculative plan of a member on its proposed state.
 //
 // A refactoring goes through these phases. Each is stored before its first effect.
 //
@@ -30,6 +31,7 @@
 //     that somebody else wrote, or whose former content is lost. The record names it.
 //   - Lineages stay, serials grow, also on the way back. A new state gets a lineage of its own.
 //   - Records have addresses, never attributes.
+//   - A namespace has a limited number of proposals.
 //
-// The package does not know stacks, programs or plans: its callers decide whether to apply.
+// The package does not make plans: its callers note what they find, and ask [Record.Judge] whether to apply.
 package reshape

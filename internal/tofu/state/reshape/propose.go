@@ -146,6 +146,9 @@ type current struct {
 // Propose computes the states after the steps, and stores them as a proposal. The stacks are those
 // that the steps name.
 func (d *Desk) Propose(ctx context.Context, namespace, by string, stacks []Stack, steps []moves.Step) (*Record, error) {
+	if err := d.makeRoom(ctx, namespace); err != nil {
+		return nil, err
+	}
 	now, err := d.read(ctx, stacks)
 	if err != nil {
 		return nil, err
@@ -197,7 +200,7 @@ func (d *Desk) read(ctx context.Context, stacks []Stack) (map[string]*current, e
 // keep stores a proposal with its states.
 func (d *Desk) keep(ctx context.Context, r *Record, now map[string]*current, next map[string][]byte) error {
 	r.ID, r.Created, r.Phase = d.newID(), d.now(), Proposed
-	r.Changed = r.Created
+	r.Changed, r.MovedInstances = r.Created, len(r.Moved)
 	for _, name := range slices.Sorted(maps.Keys(next)) {
 		c := now[name]
 		snapshot, err := state.NewSnapshot(next[name])
@@ -219,6 +222,9 @@ func (d *Desk) keep(ctx context.Context, r *Record, now map[string]*current, nex
 		}
 		r.Members = append(r.Members, m)
 	}
+	if err := d.store().saveMoves(ctx, r); err != nil {
+		return err
+	}
 	return d.store().save(ctx, r)
 }
 
@@ -228,12 +234,12 @@ func (d *Desk) newID() string {
 	return "refactor-" + d.now().Format("20060102-150405") + "-" + hex.EncodeToString(b)
 }
 
-// Get returns a refactoring, List those of a namespace, newest first.
+// Get returns a refactoring.
 func (d *Desk) Get(ctx context.Context, namespace, id string) (*Record, error) {
-	return d.store().load(ctx, namespace, id)
+	return d.store().loadWhole(ctx, namespace, id)
 }
 
-// List returns the refactorings of a namespace, newest first.
+// List returns the refactorings of a namespace, newest first, without their steps and moved instances.
 func (d *Desk) List(ctx context.Context, namespace string) ([]*Record, error) {
 	return d.store().list(ctx, namespace)
 }
@@ -256,7 +262,10 @@ func (d *Desk) State(ctx context.Context, namespace, id, stack string) ([]byte, 
 
 // ProposeUndo proposes a refactoring that reverses another one. stacks are its members as they are now.
 func (d *Desk) ProposeUndo(ctx context.Context, namespace, id, by string, stacks []Stack) (*Record, error) {
-	done, err := d.store().load(ctx, namespace, id)
+	if err := d.makeRoom(ctx, namespace); err != nil {
+		return nil, err
+	}
+	done, err := d.store().loadWhole(ctx, namespace, id)
 	if err != nil {
 		return nil, err
 	}

@@ -47,8 +47,10 @@ type Record struct {
 	Undoes   string `json:"undoes,omitempty"`
 	UndoneBy string `json:"undoneBy,omitempty"`
 
-	Steps []moves.Step  `json:"steps,omitempty"`
-	Moved []moves.Moved `json:"moved,omitempty"`
+	// Steps and Moved are empty in lists, which have MovedInstances.
+	Steps          []moves.Step  `json:"steps,omitempty"`
+	Moved          []moves.Moved `json:"moved,omitempty"`
+	MovedInstances int           `json:"movedInstances,omitempty"`
 	// Members are the states that change, sorted by stack.
 	Members []Member `json:"members"`
 }
@@ -90,6 +92,8 @@ type Stack struct {
 	Program Program
 	// Existing is true if the stack was applied before, so that a missing state is an error.
 	Existing bool
+	// Suspended stacks run nothing until they are resumed.
+	Suspended bool
 }
 
 // Member returns the member of a stack.

@@ -14,19 +14,21 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
 )
 
 const (
 	prefix     = "refactorings/"
 	recordName = "record.json"
-	// maxRecord limits a record: it names each moved instance.
+	// movesName has the steps and each moved instance, which never change.
+	movesName = "moves.json"
+	// maxRecord limits a record and its moves.
 	maxRecord = 64 << 20
-	// before and after begin the names of states.
-	before, after = "before-", "after-"
+	// before and after begin the names of states, planned those of previews.
+	before, after, planned = "before-", "after-", "plan-"
 )
 
 // ErrNotFound means that there is no such refactoring.
@@ -42,18 +44,54 @@ func (s store) place(namespace, id, part string) string {
 	return prefix + namespace + "/" + id + "/" + part
 }
 
+// save stores a record without its moves, so that lists and phases cost the same for any number of them.
 func (s store) save(ctx context.Context, r *Record) error {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return err
+	short := *r
+	short.Steps, short.Moved = nil, nil
+	return s.put(ctx, r, recordName, short)
+}
+
+func (s store) put(ctx context.Context, r *Record, name string, value any) error {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = s.blobs.PutBytes(ctx, s.place(r.Namespace, r.ID, name), text)
 	}
-	if err := s.blobs.PutBytes(ctx, s.place(r.Namespace, r.ID, recordName), text); err != nil {
+	if err != nil {
 		return fmt.Errorf("store the refactoring %s: %w", r.ID, err)
 	}
 	return nil
 }
 
-// load reads a record. Its id may come from a request.
+// movesOf are the parts of a record that are stored once.
+type movesOf struct {
+	Steps []moves.Step  `json:"steps,omitempty"`
+	Moved []moves.Moved `json:"moved,omitempty"`
+}
+
+// saveMoves stores the steps and the moved instances of a proposal, before its record.
+func (s store) saveMoves(ctx context.Context, r *Record) error {
+	return s.put(ctx, r, movesName, movesOf{r.Steps, r.Moved})
+}
+
+// loadWhole reads a record with its moves.
+func (s store) loadWhole(ctx context.Context, namespace, id string) (*Record, error) {
+	r, err := s.load(ctx, namespace, id)
+	if err != nil {
+		return nil, err
+	}
+	text, err := s.blobs.Get(ctx, s.place(namespace, id, movesName), maxRecord)
+	var whole movesOf
+	if err == nil {
+		err = json.Unmarshal(text, &whole)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what the refactoring %s of %s moves: %w", id, namespace, err)
+	}
+	r.Steps, r.Moved = whole.Steps, whole.Moved
+	return r, nil
+}
+
+// load reads a record without its moves. Its id may come from a request.
 func (s store) load(ctx context.Context, namespace, id string) (*Record, error) {
 	place := s.place(namespace, id, recordName)
 	if strings.Contains(id, "/") || blob.ValidateKey(place) != nil {
@@ -73,7 +111,7 @@ func (s store) load(ctx context.Context, namespace, id string) (*Record, error) 
 	return &r, nil
 }
 
-// list returns the records of a namespace, or of all for an empty one, newest first.
+// list returns the records of a namespace, or of all for an empty one, newest first, without their moves.
 func (s store) list(ctx context.Context, namespace string) (records []*Record, err error) {
 	where := prefix
 	if namespace != "" {
@@ -145,10 +183,11 @@ func (s store) readState(ctx context.Context, r *Record, when, stack, digest str
 func (s store) drop(ctx context.Context, r *Record) error {
 	var errs []error
 	for _, m := range r.Members {
-		for _, when := range []string{before, after} {
+		for _, when := range []string{before, after, planned} {
 			errs = append(errs, s.remove(ctx, s.place(r.Namespace, r.ID, when+m.Stack)))
 		}
 	}
+	errs = append(errs, s.remove(ctx, s.place(r.Namespace, r.ID, movesName)))
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -160,48 +199,4 @@ func (s store) remove(ctx context.Context, key string) error {
 		return err
 	}
 	return nil
-}
-
-const (
-	// proposalLife is how long a proposal that nobody applies is kept, recordLife a refactoring.
-	proposalLife = 24 * time.Hour
-	recordLife   = 365 * 24 * time.Hour
-	// stateLife is how long the former states are kept for an undo.
-	stateLife = 90 * 24 * time.Hour
-)
-
-// Collect deletes what is too old: proposals, the states of former refactorings, and their records.
-func (d *Desk) Collect(ctx context.Context) error {
-	records, err := d.store().list(ctx, "")
-	if err == nil {
-		err = d.step("listed")
-	}
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, listed := range records {
-		if listed.Phase.Open() || d.now().Sub(listed.Changed) <= proposalLife {
-			continue
-		}
-		r, err := d.reserve(ctx, listed)
-		if err != nil {
-			errs = append(errs, err)
-		}
-		if r == nil {
-			continue
-		}
-		age := d.now().Sub(r.Changed)
-		switch {
-		case r.Phase.Open():
-		case r.Phase == Proposed && age > proposalLife, age > recordLife:
-			errs = append(errs, d.store().drop(ctx, r))
-		case age > stateLife:
-			for _, m := range r.Members {
-				errs = append(errs, d.store().remove(ctx, d.store().place(r.Namespace, r.ID, before+m.Stack)))
-			}
-		}
-		d.give(r)
-	}
-	return errors.Join(errs...)
 }
