@@ -134,6 +134,9 @@ const (
 	// Additions of Yuba.
 	ReasonRegistryGone = "RegistryGone"
 	ReasonDeleting     = "Deleting"
+
+	// ReasonMoved of Ready, for templates of Applied: another home works on the object, or will do so soon.
+	ReasonMoved = "Moved"
 )
 
 // Reasons of events.

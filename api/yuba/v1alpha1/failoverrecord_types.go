@@ -343,11 +343,24 @@ type FailoverRecordStatus struct {
 	// +optional
 	Warnings []string `json:"warnings,omitempty"`
 
+	// The last time that Yuba found records that somebody else had changed, and wrote them again.
+	// +optional
+	LastRepair *FailoverRepair `json:"lastRepair,omitempty"`
+
 	// The condition Ready: True while the record is on the server and answers with endpoints.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// FailoverRepair is a repair of records.
+type FailoverRepair struct {
+	// When Yuba found them.
+	At metav1.MicroTime `json:"at"`
+	// What they were.
+	// +listType=atomic
+	Records []string `json:"records"`
 }
 
 // FailoverPlace is a zone of a server that has records of the object, or had them.
@@ -404,6 +417,11 @@ const (
 	ReasonRecordPending = "WaitingForExternalDNS"
 	// ReasonRecordSuspended: spec.suspend is set.
 	ReasonRecordSuspended = "Suspended"
+	// ReasonRecordRepaired is of events only: records were changed by somebody else, and written again.
+	ReasonRecordRepaired = "RecordsRepaired"
+	// ReasonRecordMoved: "yuba move" has brought the object to another home, which writes its records, or is bringing it
+	// here. Pools and claims have it, too.
+	ReasonRecordMoved = "Moved"
 )
 
 // GetConditions returns the conditions of the status.

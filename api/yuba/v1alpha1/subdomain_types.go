@@ -313,6 +313,13 @@ type SubdomainClaimStatus struct {
 	// +optional
 	Records []SubdomainRecord `json:"records,omitempty"`
 
+	// The UIDs of the claim at the homes that it was moved from, until its registration on the DNS server names this one.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	// +optional
+	FormerUIDs []string `json:"formerUIDs,omitempty"`
+
 	// The last time that Yuba found records that somebody else had changed, and wrote them again.
 	// +optional
 	LastRepair *SubdomainRepair `json:"lastRepair,omitempty"`

@@ -19,6 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/platform/blueprint"
 	platformplan "github.com/yuba-dev/yuba/internal/platform/plan"
+	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 )
 
@@ -56,6 +57,9 @@ func (g *group) newStatusCommand() *cobra.Command {
 		}
 		for _, line := range lines(p, time.Now()) {
 			fmt.Fprintln(s.Out, s.Paint(s.Out, line.color, line.text)) //nolint:errcheck // the reader is gone
+		}
+		if says := holder(cmd.Context(), s, p); says != "" {
+			fmt.Fprintln(s.Out, "  "+diagnostic.Printable(says)) //nolint:errcheck // the reader is gone
 		}
 		return nil
 	})

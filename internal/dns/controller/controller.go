@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
@@ -95,7 +97,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.release(ctx, &f)
 	}
 	before := f.DeepCopy()
-	if wanted := f.DeepCopy(); controllerutil.AddFinalizer(wanted, yubav1.FailoverRecordFinalizer) {
+	if wanted := f.DeepCopy(); moving.Held(&f) == "" && controllerutil.AddFinalizer(wanted, yubav1.FailoverRecordFinalizer) {
 		if err := reconciling.SetFinalizers(ctx, r.Client, &f, before, wanted.Finalizers); err != nil {
 			return reconciling.Again(err)
 		}
@@ -106,6 +108,10 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	f.Status.ObservedGeneration = f.Generation
 	f.Status.LastHandledReconcileAt = f.Annotations[infrav1.AnnotationReconcile]
+	if repair := f.Status.LastRepair; repair != nil && (before.Status.LastRepair == nil || !repair.At.Equal(&before.Status.LastRepair.At)) {
+		reconciling.Event(r.Events, &f, corev1.EventTypeWarning, yubav1.ReasonRecordRepaired, "Publish",
+			"Somebody changed the records, and Yuba wrote them again: "+strings.Join(repair.Records, "; "))
+	}
 	status := metav1.ConditionFalse
 	if o.reason == yubav1.ReasonRecordPublished {
 		status = metav1.ConditionTrue
@@ -147,7 +153,7 @@ func newsOf(before, after *yubav1.FailoverRecord) (all []news) {
 	case is.Status == metav1.ConditionTrue && before.Status.Answer != after.Status.Answer && before.Status.Answer != "" && answersAreStable(&after.Spec):
 		all = append(all, news{corev1.EventTypeNormal, yubav1.ReasonRecordAnswerChanged,
 			fmt.Sprintf("%s answers %s; before it was %s", after.Spec.Host, after.Status.Answer, before.Status.Answer)})
-	case is.Reason == yubav1.ReasonRecordSuspended && was.Reason != is.Reason:
+	case (is.Reason == yubav1.ReasonRecordSuspended || is.Reason == yubav1.ReasonRecordMoved) && was.Reason != is.Reason:
 		all = append(all, news{corev1.EventTypeNormal, is.Reason, is.Message})
 	case is.Status != metav1.ConditionTrue && was.Reason != is.Reason:
 		all = append(all, news{corev1.EventTypeWarning, is.Reason, is.Message})

@@ -30,11 +30,12 @@ var errNoEndpoints = problemf(yubav1.ReasonRecordUnreachable, "this API does not
 
 // keepEndpoint keeps the DNSEndpoint of a record, which external-dns publishes.
 func (r *Reconciler) keepEndpoint(ctx context.Context, f *yubav1.FailoverRecord, spec record.Spec, records []record.Record) (wrote bool, answer string, err error) {
+	was := f.Status.Records
 	f.Status.Warnings, f.Status.Zone, f.Status.ServerVersion, f.Status.Records = record.Warnings(spec), "", "", nil
 	for _, rec := range records {
 		f.Status.Records = append(f.Status.Records, rec.Content())
 	}
-	is, wrote, err := r.writeEndpoint(ctx, f, spec.TTL)
+	is, wrote, err := r.writeEndpoint(ctx, f, spec.TTL, kept(f, was))
 	if err != nil {
 		return false, "", err
 	}
@@ -57,8 +58,8 @@ func (r *Reconciler) keepEndpoint(ctx context.Context, f *yubav1.FailoverRecord,
 	return wrote, f.Status.Answer, nil
 }
 
-// writeEndpoint makes the DNSEndpoint what it should be.
-func (r *Reconciler) writeEndpoint(ctx context.Context, f *yubav1.FailoverRecord, ttl int) (*unstructured.Unstructured, bool, error) {
+// writeEndpoint makes the DNSEndpoint what it should be. If an earlier pass has done so already, a difference is a repair.
+func (r *Reconciler) writeEndpoint(ctx context.Context, f *yubav1.FailoverRecord, ttl int, repairs bool) (*unstructured.Unstructured, bool, error) {
 	is, err := r.endpoint(ctx, f)
 	exists := err == nil
 	if client.IgnoreNotFound(err) != nil {
@@ -95,6 +96,11 @@ func (r *Reconciler) writeEndpoint(ctx context.Context, f *yubav1.FailoverRecord
 	}
 	if err := r.publishedByOther(ctx, f); err != nil {
 		return nil, false, err
+	}
+	if exists && repairs {
+		if err := r.noteRepair(ctx, f, []string{"the DNSEndpoint " + f.Name + " had another spec or other labels"}); err != nil {
+			return nil, false, err
+		}
 	}
 	switch {
 	case exists:

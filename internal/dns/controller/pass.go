@@ -14,12 +14,17 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/dns/decide"
 	"github.com/yuba-dev/yuba/internal/dns/powerdns"
 	"github.com/yuba-dev/yuba/internal/dns/record"
 	"github.com/yuba-dev/yuba/internal/dns/simulate"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // outcome is the condition Ready after a pass, and when the next one is.
@@ -44,6 +49,9 @@ func problemf(reason, format string, args ...any) error {
 // pass keeps a record: gather, decide, write, verify. It fills in the status.
 func (r *Reconciler) pass(ctx context.Context, f *yubav1.FailoverRecord) outcome {
 	every := max(f.Spec.Interval.Duration, shortest)
+	if held := moving.Held(f); held != "" {
+		return outcome{yubav1.ReasonRecordMoved, held, 0}
+	}
 	if f.Spec.Suspend {
 		return outcome{yubav1.ReasonRecordSuspended, "spec.suspend is true: the record stays on the server as it is", 0}
 	}
@@ -141,6 +149,7 @@ func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRec
 	for _, rec := range records {
 		facts.Wanted = append(facts.Wanted, rec.Content())
 	}
+	facts.Kept = kept(f, facts.Wanted) && len(f.Status.Places) > 0 && f.Status.Places[0] == here
 	d := decide.Decide(facts)
 	if d.Taken != "" {
 		return false, problemf(yubav1.ReasonRecordOwned, "%s", d.Taken)
@@ -149,7 +158,56 @@ func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRec
 		return false, err
 	}
 	f.Status.Zone = here.Zone
-	return len(d.Changes) > 0, s.change(ctx, here.Zone, d.Changes)
+	if len(d.Changes) == 0 {
+		return false, nil
+	}
+	last := f.Status.LastRepair
+	if err := r.noteRepair(ctx, f, d.Repaired); err != nil {
+		return false, err
+	}
+	if err := r.here(ctx, f); err != nil {
+		return false, err
+	}
+	err = s.change(ctx, here.Zone, d.Changes)
+	var refused *powerdns.RefusedError
+	if errors.As(err, &refused) { // without an answer, they may be written: the next pass sees nothing to repair
+		f.Status.LastRepair = last
+	}
+	return true, err
+}
+
+// here is an error if another home has the object meanwhile, although the cache does not know it yet: two homes must not write
+// the records of one name.
+func (r *Reconciler) here(ctx context.Context, f *yubav1.FailoverRecord) error {
+	var live yubav1.FailoverRecord
+	if err := r.Direct.Get(ctx, client.ObjectKeyFromObject(f), &live); err != nil {
+		return fmt.Errorf("read FailoverRecord %s/%s before its records are written: %w", f.Namespace, f.Name, err)
+	}
+	if held := moving.Held(&live); held != "" {
+		return problemf(yubav1.ReasonRecordMoved, "%s", held)
+	}
+	return nil
+}
+
+// noteRepair stores what is repaired. The status then differs with each repair, and so does the resource version: the API's
+// clients count an event about the same version as a repetition, and drop its text.
+func (r *Reconciler) noteRepair(ctx context.Context, f *yubav1.FailoverRecord, repaired []string) error {
+	if len(repaired) == 0 {
+		return nil
+	}
+	before := f.DeepCopy()
+	f.Status.LastRepair = &yubav1.FailoverRepair{At: metav1.NewMicroTime(r.Now()), Records: repaired}
+	if err := reconciling.PatchStatus(ctx, r.Client, before, f); err != nil {
+		return fmt.Errorf("note in the status of FailoverRecord %s/%s what is repaired: %w", f.Namespace, f.Name, err)
+	}
+	return nil
+}
+
+// kept reports whether an earlier pass left these records.
+func kept(f *yubav1.FailoverRecord, wanted []string) bool {
+	ready := conditions.Of(f, infrav1.ConditionReady).Reason
+	return f.Generation == f.Status.ObservedGeneration && slices.Equal(f.Status.Records, wanted) &&
+		(ready == yubav1.ReasonRecordPublished || ready == yubav1.ReasonRecordUnverified)
 }
 
 // withdraw removes the records of an object that is deleted, from all places.

@@ -17,6 +17,7 @@ import (
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/dns/decide"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
@@ -89,7 +90,8 @@ func (r *Reconciler) note(ctx context.Context, f *yubav1.FailoverRecord, here yu
 	return nil
 }
 
-// known reads the places from the API itself: the cache may not have those of the last pass yet.
+// known reads the places from the API itself: the cache may not have those of the last pass yet. An object that another home has
+// has none.
 func (r *Reconciler) known(ctx context.Context, f *yubav1.FailoverRecord) ([]yubav1.FailoverPlace, error) {
 	var is yubav1.FailoverRecord
 	err := r.Direct.Get(ctx, client.ObjectKeyFromObject(f), &is)
@@ -98,6 +100,9 @@ func (r *Reconciler) known(ctx context.Context, f *yubav1.FailoverRecord) ([]yub
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read where the records of FailoverRecord %s/%s are: %w", f.Namespace, f.Name, err)
+	}
+	if moving.Held(&is) != "" && !is.DeletionTimestamp.IsZero() {
+		return nil, nil
 	}
 	return is.Status.Places, nil
 }
@@ -108,7 +113,12 @@ func (r *Reconciler) leave(ctx context.Context, f *yubav1.FailoverRecord, here y
 	if here != (yubav1.FailoverPlace{}) {
 		kept = append(kept, here)
 	}
-	for _, p := range former(f.Status.Places, here) {
+	for i, p := range former(f.Status.Places, here) {
+		if i == 0 {
+			if err := r.here(ctx, f); err != nil {
+				return f.Status.Places // the next pass says why
+			}
+		}
 		if err := r.remove(ctx, f, p); err != nil {
 			kept = append(kept, p)
 			f.Status.Warnings = append(f.Status.Warnings, fmt.Sprintf("the records at %s, zone %s, are not removed yet: %v", p.URL, p.Zone, err))

@@ -27,6 +27,8 @@ type Facts struct {
 	// Wanted are the contents of the records of type LUA; none to remove them.
 	Wanted []string
 	TTL    int
+	// Kept: an earlier pass found or wrote exactly this. So whatever differs was changed by somebody else.
+	Kept bool
 	// There are the server's records of the name and of the name's registration.
 	There []RRset
 }
@@ -35,6 +37,8 @@ type Facts struct {
 type Decision struct {
 	// Changes are what the server is to write, at once. None if all is as it is wanted.
 	Changes []RRset
+	// Repaired are the records that somebody else has changed, with what they are.
+	Repaired []string
 	// Taken says why the name cannot have our records; empty if it can.
 	Taken string
 }
@@ -80,7 +84,30 @@ func Decide(f Facts) Decision {
 	if text == f.text() && slices.ContainsFunc(f.There, wanted.same) {
 		return Decision{}
 	}
-	return Decision{Changes: []RRset{wanted, {Name: RegistrationOf(f.Host), Type: "TXT", TTL: ownerTTL, Contents: []string{quoted(f.text())}}}}
+	d := Decision{Changes: []RRset{wanted, {Name: RegistrationOf(f.Host), Type: "TXT", TTL: ownerTTL, Contents: []string{quoted(f.text())}}}}
+	if f.Kept {
+		d.Repaired = f.changed(d.Changes)
+	}
+	return d
+}
+
+// changed says what the record sets are that differ from wanted ones.
+func (f *Facts) changed(wanted []RRset) (all []string) {
+	for _, w := range wanted {
+		is := "missing"
+		for _, set := range f.There {
+			if set.Name == w.Name && set.Type == w.Type && len(set.Contents) > 0 {
+				is = fmt.Sprintf("%s with TTL %d", shown(set.Contents), set.TTL)
+				if set.same(w) || w.Type == "TXT" && unquoted(set.Contents[0]) == f.text() {
+					is = ""
+				}
+			}
+		}
+		if is != "" {
+			all = append(all, fmt.Sprintf("%s %s was %s", w.Name, w.Type, is))
+		}
+	}
+	return all
 }
 
 // text is what our registration says.

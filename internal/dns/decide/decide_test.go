@@ -77,3 +77,30 @@ func TestLongOwnersAreReadAsWritten(t *testing.T) {
 		t.Errorf("what was written is not recognized: %+v", again)
 	}
 }
+
+// Only a difference from what an earlier pass left is a repair. A registration of a former owner is not.
+func TestRepairs(t *testing.T) {
+	us := Owner("default", "shop", "www")
+	lua := RRset{Name: "www.example.org", Type: "LUA", TTL: 30, Contents: []string{"A \"x\""}}
+	registration := RRset{Name: "_yuba.www.example.org", Type: "TXT", TTL: 300, Contents: []string{"\"" + us + "\""}}
+	changed := RRset{Name: lua.Name, Type: "LUA", TTL: 60, Contents: []string{"A \"y\""}}
+	for sentence, c := range map[string]struct {
+		there []RRset
+		kept  bool
+		want  []string
+	}{
+		"another content":         {[]RRset{changed, registration}, true, []string{"www.example.org LUA was A \"y\" with TTL 60"}},
+		"the record is missing":   {[]RRset{registration}, true, []string{"www.example.org LUA was missing"}},
+		"everything is missing":   {nil, true, []string{"www.example.org LUA was missing", "_yuba.www.example.org TXT was missing"}},
+		"it is as it was":         {[]RRset{lua, registration}, true, nil},
+		"it was written never so": {[]RRset{changed, registration}, false, nil},
+		"it was never written":    {nil, false, nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			d := Decide(Facts{Host: lua.Name, Owner: us, TTL: 30, Wanted: lua.Contents, There: c.there, Kept: c.kept})
+			if diff := cmp.Diff(c.want, d.Repaired); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

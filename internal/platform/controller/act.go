@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,8 +36,8 @@ type print struct {
 	digest     [sha256.Size]byte
 }
 
-// act writes and removes stacks.
-func (r *Reconciler) act(ctx context.Context, p *yubav1.Platform, d decide.Decision, steps []plan.Step, stacks []infrav1.Terraform) error {
+// act writes and removes stacks, if the platform is still this home's.
+func (r *Reconciler) act(ctx context.Context, p *yubav1.Platform, d decide.Decision, steps []plan.Step, stacks []infrav1.Terraform, here func() error) error {
 	live := map[string]*infrav1.Terraform{}
 	for i := range stacks {
 		live[stacks[i].Name] = &stacks[i]
@@ -47,11 +46,11 @@ func (r *Reconciler) act(ctx context.Context, p *yubav1.Platform, d decide.Decis
 	for _, s := range steps {
 		wanted[s.Stack] = s
 	}
-	prepared, here := map[string]bool{}, sync.OnceValue(func() error { return r.here(ctx, p) })
+	prepared := map[string]bool{}
 	for _, name := range d.Write {
 		step := wanted[name]
 		if !prepared[step.Region] {
-			if err := r.prepare(ctx, p, step.Region); err != nil {
+			if err := r.prepare(ctx, p, step.Region, here); err != nil {
 				return err
 			}
 			prepared[step.Region] = true

@@ -59,6 +59,8 @@ type Reconciler struct {
 
 	written   sync.Map
 	inquiries *inquiries
+	// acquiring is held while a platform gets its DNS name.
+	acquiring sync.Mutex
 }
 
 // SetupWithManager starts the controller.
@@ -213,6 +215,10 @@ func newsOf(before, after *yubav1.Platform) (all []news) {
 		if phase.State == yubav1.PhaseReady && was[phase.Name] != phase.State {
 			all = append(all, news{corev1.EventTypeNormal, yubav1.ReasonPlatformPhaseReady, phase.Name + " is ready"})
 		}
+	}
+	if !hasName(before) && hasName(after) {
+		held := conditions.Of(after, yubav1.ConditionDomainHeld)
+		all = append(all, news{corev1.EventTypeNormal, held.Reason, held.Message})
 	}
 	if was, is := conditions.Of(before, yubav1.ConditionRecordsPresent), conditions.Of(after, yubav1.ConditionRecordsPresent); is.Reason != "" && is.Reason != yubav1.ReasonRecordsAsked && was.Reason != is.Reason {
 		severity := corev1.EventTypeNormal

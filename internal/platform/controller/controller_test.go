@@ -70,12 +70,7 @@ func start(t *testing.T) error {
 // platform creates a platform.
 func (w *world) platform(name, fqdn string, changes ...func(*yubav1.PlatformSpec)) *yubav1.Platform {
 	w.Helper()
-	p := &yubav1.Platform{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Spec: yubav1.PlatformSpec{
-		Organization: yubav1.PlatformOrganization{Name: "acme"}, Domain: yubav1.PlatformDomain{FQDN: fqdn},
-		Library:    &yubav1.PlatformLibrary{SourceRef: yubav1.PlatformSourceReference{Kind: "ExternalArtifact", Name: "modules"}},
-		Regions:    []yubav1.PlatformRegion{{Name: "eu", Provider: "local"}},
-		Components: []yubav1.PlatformComponent{{Name: "vault"}},
-	}}
+	p := &yubav1.Platform{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Spec: w.spec(fqdn)}
 	for _, change := range changes {
 		change(&p.Spec)
 	}
@@ -83,6 +78,16 @@ func (w *world) platform(name, fqdn string, changes ...func(*yubav1.PlatformSpec
 		w.Fatal(err)
 	}
 	return p
+}
+
+// spec is a blueprint with one region.
+func (w *world) spec(fqdn string) yubav1.PlatformSpec {
+	return yubav1.PlatformSpec{
+		Organization: yubav1.PlatformOrganization{Name: "acme"}, Domain: yubav1.PlatformDomain{FQDN: fqdn},
+		Library:    &yubav1.PlatformLibrary{SourceRef: yubav1.PlatformSourceReference{Kind: "ExternalArtifact", Name: "modules"}},
+		Regions:    []yubav1.PlatformRegion{{Name: "eu", Provider: "local"}},
+		Components: []yubav1.PlatformComponent{{Name: "vault"}},
+	}
 }
 
 // domain is a DNS name that no other test has.
@@ -296,7 +301,7 @@ func TestOnePlatformHasAName(t *testing.T) {
 	first := w.platform("first", w.domain())
 	w.await(first, yubav1.ReasonPlatformProgressing, "")
 	second := w.platform("second", w.domain())
-	w.await(second, yubav1.ReasonPlatformDomainTaken, "The platform first has the same DNS name: it is older, and may begin until ")
+	w.await(second, yubav1.ReasonPlatformDomainTaken, "The platform first has the same DNS name: it was first, and may begin until ")
 	if w.stack("second-eu-network") != nil {
 		t.Error("the second platform has stacks")
 	}

@@ -89,13 +89,17 @@ const kubeconfigKey = "value"
 // joinKey is the key of the token by which machines join a cluster.
 const joinKey = "join_token"
 
-// prepare makes the Secrets of a region that its stacks read.
-func (r *Reconciler) prepare(ctx context.Context, p *yubav1.Platform, region string) error {
+// prepare makes the Secrets of a region that its stacks read. Those of a platform that another home has are not touched:
+// "yuba move" copies them.
+func (r *Reconciler) prepare(ctx context.Context, p *yubav1.Platform, region string, here func() error) error {
 	name := plan.SecretName(p.Name, region, plan.TokenSecret)
 	var there metav1.PartialObjectMetadata
 	there.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, &there)
 	if apierrors.IsNotFound(err) {
+		if err := here(); err != nil {
+			return err
+		}
 		token := make([]byte, 32)
 		if _, err := rand.Read(token); err != nil {
 			return fmt.Errorf("make a token for the machines of %s: %w", region, err)
@@ -111,10 +115,13 @@ func (r *Reconciler) prepare(ctx context.Context, p *yubav1.Platform, region str
 	if err != nil {
 		return fmt.Errorf("make the Secret %s: %w", name, err)
 	}
-	if r.Prepare != nil {
-		return r.Prepare(ctx, p, region)
+	if r.Prepare == nil {
+		return nil
 	}
-	return nil
+	if err := here(); err != nil {
+		return err
+	}
+	return r.Prepare(ctx, p, region)
 }
 
 // record writes a decision into the status.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/platform/decide"
 )
@@ -30,45 +32,75 @@ func (r *Reconciler) holder(ctx context.Context, p *yubav1.Platform) (refusal st
 	if err := r.Client.List(ctx, &list, client.MatchingFields{indexDomain: p.Spec.Domain.FQDN}); err != nil {
 		return "", until, fmt.Errorf("list the platforms of %s: %w", p.Spec.Domain.FQDN, err)
 	}
-	if len(list.Items) < 2 {
+	refusal, until, err = r.among(ctx, p, list.Items)
+	if err != nil || refusal != "" || hasName(p) || moving.Held(p) != "" {
+		return refusal, until, err
+	}
+	return r.acquire(ctx, p)
+}
+
+// acquire records that the platform has its DNS name, before anything is made with it. Passes run at the same time, and the
+// cache may lack what another one has just recorded: so it asks the API itself, and one pass after the other does so.
+func (r *Reconciler) acquire(ctx context.Context, p *yubav1.Platform) (refusal string, until time.Time, err error) {
+	r.acquiring.Lock()
+	defer r.acquiring.Unlock()
+	var list yubav1.PlatformList
+	if err := r.Direct.List(ctx, &list); err != nil {
+		return "", until, fmt.Errorf("list the platforms of %s: %w", p.Spec.Domain.FQDN, err)
+	}
+	rivals := slices.DeleteFunc(list.Items, func(o yubav1.Platform) bool { return o.Spec.Domain.FQDN != p.Spec.Domain.FQDN })
+	if refusal, until, err = r.among(ctx, p, rivals); err != nil || refusal != "" {
+		return refusal, until, err
+	}
+	before := p.DeepCopy()
+	recordHolding(p, "")
+	if err := reconciling.PatchStatus(ctx, r.Client, before, p); err != nil {
+		return "", until, fmt.Errorf("record that the platform %s has the DNS name %s: %w", p.Name, p.Spec.Domain.FQDN, err)
+	}
+	return "", until, nil
+}
+
+// among says why a platform does not have its DNS name among all that want it.
+func (r *Reconciler) among(ctx context.Context, p *yubav1.Platform, platforms []yubav1.Platform) (refusal string, until time.Time, err error) {
+	if len(platforms) < 2 {
 		return "", until, nil
 	}
-	claimed, err := r.claimed(ctx, p.Spec.Domain.FQDN)
+	claimed, pool, err := r.claimed(ctx, p.Spec.Domain.FQDN)
 	if err != nil {
 		return "", until, err
 	}
 	var all []decide.Contender
-	for i := range list.Items {
-		all = append(all, contenderOf(&list.Items[i], claimed[list.Items[i].Namespace]))
+	for i := range platforms {
+		c := contenderOf(&platforms[i])
+		c.Claimed, c.Proof = claimed[platforms[i].Namespace], pool
+		all = append(all, c)
 	}
 	h := decide.HolderOf(r.Now(), all)
-	holder, err := types.NamespacedName{}, error(nil)
-	for i := range list.Items {
-		if o := &list.Items[i]; keyOf(o) == h.Holder {
-			holder = client.ObjectKeyFromObject(o)
-		}
-	}
+	namespace, name, _ := strings.Cut(h.Holder, "/")
 	switch {
 	case h.Holder == "" || h.Holder == keyOf(p):
-		return "", h.Until, err
-	case holder.Namespace != p.Namespace: // whose names are not for everybody
-		return h.Refusal("A platform of another namespace"), h.Until, err
+		return "", h.Until, nil
+	case namespace != p.Namespace: // whose names are not for everybody
+		return h.Refusal("A platform of another namespace"), h.Until, nil
 	}
-	return h.Refusal("The platform " + holder.Name), h.Until, err
+	return h.Refusal("The platform " + name), h.Until, nil
 }
 
 func keyOf(p *yubav1.Platform) string { return p.Namespace + "/" + p.Name }
 
-// contenderOf is what a platform's object says about its right to its name.
-func contenderOf(p *yubav1.Platform, claimed bool) decide.Contender {
+// hasName reports whether the server has recorded that the platform has its DNS name.
+func hasName(p *yubav1.Platform) bool {
+	return conditions.Of(p, yubav1.ConditionDomainHeld).Status == metav1.ConditionTrue
+}
+
+// contenderOf is what the server knows about a platform's right to its name. Only servers write statuses.
+func contenderOf(p *yubav1.Platform) decide.Contender {
 	ready := conditions.Of(p, infrav1.ConditionReady).Reason
-	c := decide.Contender{Key: keyOf(p), Created: p.CreationTimestamp.Time, Claimed: claimed,
-		// The answer of a resolver that the blueprint names proves nothing.
-		Resolves: p.Status.ObservedGeneration == p.Generation && conditions.Of(p, yubav1.ConditionRecordsPresent).Status == metav1.ConditionTrue && (p.Spec.Domain.Manual == nil || p.Spec.Domain.Manual.Resolver == ""),
-		Gone:     p.Spec.Decommission && ready == yubav1.ReasonPlatformDecommissioned}
-	if held := conditions.Of(p, yubav1.ConditionDomainHeld); held.Status != "" {
-		c.Had = held.Status == metav1.ConditionTrue
-	} else { // of a server that did not record it
+	c := decide.Contender{Key: keyOf(p), Created: p.CreationTimestamp.Time, Gone: p.Spec.Decommission && ready == yubav1.ReasonPlatformDecommissioned}
+	switch held := conditions.Of(p, yubav1.ConditionDomainHeld); held.Status {
+	case metav1.ConditionTrue:
+		c.Had, c.Since = true, held.LastTransitionTime.Time
+	case "": // of a server that did not record it
 		c.Had = len(p.Status.Phases) > 0 && ready != yubav1.ReasonPlatformDomainTaken
 	}
 	for i := range p.Status.Phases {
@@ -87,46 +119,52 @@ func recordHolding(p *yubav1.Platform, refusal string) {
 		conditions.Set(p, yubav1.ConditionDomainHeld, metav1.ConditionFalse, yubav1.ReasonPlatformDomainTaken, infrav1.TrimMessage(refusal))
 		return
 	}
+	if moving.Held(p) != "" {
+		return // another home knows
+	}
 	conditions.Set(p, yubav1.ConditionDomainHeld, metav1.ConditionTrue, yubav1.ReasonPlatformDomainHeld, "The platform has the DNS name "+p.Spec.Domain.FQDN)
 }
 
-// claimed are the namespaces with a committed claim of a domain, one at most. Everybody can make a pool of any domain, with a
-// server of their own: only claims of the pool that the name belongs to count.
-func (r *Reconciler) claimed(ctx context.Context, fqdn string) (map[string]bool, error) {
+// claimed are the namespaces with a committed claim of a domain, one at most, and when the claim's pool was created. Everybody
+// can make a pool of any domain, with a server of their own: only claims of the pool that the name belongs to count.
+func (r *Reconciler) claimed(ctx context.Context, fqdn string) (namespaces map[string]bool, since time.Time, err error) {
 	var claims yubav1.SubdomainClaimList
 	if err := r.Client.List(ctx, &claims, client.MatchingFields{indexClaim: fqdn}, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list the claims of %s: %w", fqdn, err)
+		return nil, since, fmt.Errorf("list the claims of %s: %w", fqdn, err)
 	}
 	if len(claims.Items) == 0 {
-		return nil, nil
+		return nil, since, nil
 	}
 	var pools yubav1.SubdomainPoolList
 	if err := r.Client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list the pools of %s: %w", fqdn, err)
+		return nil, since, fmt.Errorf("list the pools of %s: %w", fqdn, err)
 	}
-	pool, namespaces := poolOf(fqdn, pools.Items), map[string]bool{}
+	pool := poolOf(fqdn, pools.Items)
+	if pool == nil {
+		return nil, since, nil
+	}
+	namespaces = map[string]bool{}
 	for i := range claims.Items {
 		c := &claims.Items[i]
-		if pool == (types.NamespacedName{Namespace: cmp.Or(c.Spec.PoolRef.Namespace, c.Namespace), Name: c.Spec.PoolRef.Name}) {
+		if client.ObjectKeyFromObject(pool) == (types.NamespacedName{Namespace: cmp.Or(c.Spec.PoolRef.Namespace, c.Namespace), Name: c.Spec.PoolRef.Name}) {
 			namespaces[c.Namespace] = true
 		}
 	}
-	return namespaces, nil
+	return namespaces, pool.CreationTimestamp.Time, nil
 }
 
-// poolOf is the pool that a name belongs to: the oldest of a domain above it, or of the name itself.
-func poolOf(fqdn string, pools []yubav1.SubdomainPool) (key types.NamespacedName) {
-	var oldest *yubav1.SubdomainPool
+// poolOf is the pool that a name belongs to: the oldest of a domain above it, or of the name itself; nil for none.
+func poolOf(fqdn string, pools []yubav1.SubdomainPool) (oldest *yubav1.SubdomainPool) {
 	for i := range pools {
 		p := &pools[i]
 		if fqdn != p.Spec.Domain && !strings.HasSuffix(fqdn, "."+p.Spec.Domain) {
 			continue
 		}
 		if oldest == nil || cmp.Or(p.CreationTimestamp.Compare(oldest.CreationTimestamp.Time), cmp.Compare(p.Namespace+"/"+p.Name, oldest.Namespace+"/"+oldest.Name)) < 0 {
-			oldest, key = p, client.ObjectKeyFromObject(p)
+			oldest = p
 		}
 	}
-	return key
+	return oldest
 }
 
 // claimedDomain is the index of committed claims.

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
-	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/platform/plan"
 )
@@ -63,8 +62,9 @@ type inquiry struct {
 }
 
 // manualRecords are the records that people create for a platform, with what the resolver said last about them, and when it is
-// to be asked again; 0 if the end of its questions makes another pass.
-func (r *Reconciler) manualRecords(p *yubav1.Platform, given plan.Given) ([]yubav1.PlatformRecord, time.Duration) {
+// to be asked again; 0 if the end of its questions makes another pass. For a platform that is refused, nobody is asked: what is
+// known stays, and without that there are no records.
+func (r *Reconciler) manualRecords(p *yubav1.Platform, given plan.Given, refused bool) ([]yubav1.PlatformRecord, time.Duration) {
 	records := wantedRecords(p, given)
 	if len(records) == 0 {
 		return nil, 0
@@ -90,8 +90,11 @@ func (r *Reconciler) manualRecords(p *yubav1.Platform, given plan.Given) ([]yuba
 	}
 	left := q.due.Sub(r.Now())
 	switch {
-	case p.Spec.Suspend, moving.Held(p) != "": // nobody is asked: what is known stays
+	case refused, p.Spec.Suspend:
 		left = 0
+		if !q.answered() {
+			return nil, 0
+		}
 	case q.asking:
 		left = 0
 	case left <= 0:
@@ -99,6 +102,13 @@ func (r *Reconciler) manualRecords(p *yubav1.Platform, given plan.Given) ([]yuba
 		go r.inquire(key, q, q.version, q.resolver, slices.Clone(q.records))
 	}
 	return slices.Clone(q.records), left
+}
+
+// answered reports whether a resolver has said something, or why it cannot.
+func (q *inquiry) answered() bool {
+	return slices.ContainsFunc(q.records, func(r yubav1.PlatformRecord) bool {
+		return r.State != yubav1.RecordUnknown || r.Message != ""
+	})
 }
 
 // remember fills in what the status says about records.

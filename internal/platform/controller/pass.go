@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,8 +44,6 @@ func (r *Reconciler) pass(ctx context.Context, p *yubav1.Platform) (done result,
 	if err != nil {
 		return done, err
 	}
-	records, again := r.manualRecords(p, given)
-	done.sooner(again)
 	// 2. What is wanted.
 	facts := decide.Facts{Now: r.Now(), Held: moving.Held(p), Suspend: p.Spec.Suspend, Decommission: p.Spec.Decommission, Before: p.Status.Phases}
 	var steps []plan.Step
@@ -62,14 +61,17 @@ func (r *Reconciler) pass(ctx context.Context, p *yubav1.Platform) (done result,
 	if !until.IsZero() {
 		done.sooner(until.Sub(r.Now()) + time.Second)
 	}
+	records, again := r.manualRecords(p, given, decide.Refused(facts))
+	done.sooner(again)
 	facts.Steps = withManual(p, facts.Steps, records)
 	// 3. Decide and act.
 	d := decide.Decide(facts)
-	if err := r.act(ctx, p, d, steps, stacks); err != nil {
+	here := sync.OnceValue(func() error { return r.here(ctx, p) })
+	if err := r.act(ctx, p, d, steps, stacks, here); err != nil {
 		return done, err
 	}
 	if facts.Held == "" {
-		if err := r.wipe(ctx, p, d, steps, stacks); err != nil {
+		if err := r.wipe(ctx, p, d, steps, stacks, here); err != nil {
 			return done, err
 		}
 	}

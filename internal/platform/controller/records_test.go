@@ -25,14 +25,19 @@ import (
 type zone struct {
 	sync.Mutex
 	wrong map[string]string
+	// asked counts the questions for a name.
+	asked map[string]int
 }
 
-var answers = &zone{wrong: map[string]string{}}
+var answers = &zone{wrong: map[string]string{}, asked: map[string]int{}}
 
 // silent is a resolver that never answers.
 const silent = "192.0.2.99:53"
 
 func (z *zone) check(ctx context.Context, resolver, name, kind string, addresses []string) (string, error) {
+	z.Lock()
+	z.asked[name]++
+	z.Unlock()
 	switch resolver {
 	case "192.0.2.53:53":
 		return "", errors.New("ask the DNS server 192.0.2.53:53: no answer")
@@ -150,7 +155,7 @@ func TestRecordsThatPeopleCreate(t *testing.T) {
 		}
 	}
 	second := w.platform("second", domain)
-	w.await(second, yubav1.ReasonPlatformDomainTaken, "The platform acme has the same DNS name: it has begun with that name, and keeps it")
+	w.await(second, yubav1.ReasonPlatformDomainTaken, "The platform acme has the same DNS name: it has begun with that name, which it has since ")
 }
 
 // Without wait, a platform is ready before people have created its records, and says which are missing.
@@ -190,4 +195,48 @@ func TestAResolverThatNeverAnswersDelaysNobody(t *testing.T) {
 	w.await(p, yubav1.ReasonPlatformProgressing, "0/5 ready")
 	w.becomes("slow6-eu-network", metav1.ConditionTrue, infrav1.ReasonOutputsWritten, "")
 	w.await(p, yubav1.ReasonPlatformProgressing, "1/5 ready")
+}
+
+// questions is how often somebody asked for a name.
+func (z *zone) questions(name string) int {
+	z.Lock()
+	defer z.Unlock()
+	return z.asked[name]
+}
+
+// Nobody asks for the records of a platform that is refused; what is known of them stays.
+func TestNobodyAsksForARefusedPlatform(t *testing.T) {
+	w := newWorld(t)
+	p := w.platform("acme", w.domain())
+	w.await(p, yubav1.ReasonPlatformProgressing, "0/5 ready")
+	for _, phase := range []string{"network", "machines"} {
+		w.becomes("acme-eu-"+phase, metav1.ConditionTrue, infrav1.ReasonOutputsWritten, "")
+	}
+	w.await(p, yubav1.ReasonPlatformProgressing, "2/5 ready")
+	w.change(p, func(s *yubav1.PlatformSpec) { s.Library = nil })
+	w.await(p, yubav1.ReasonPlatformInvalid, "")
+	w.addresses("acme-eu-machines", `{"addresses": ["192.0.2.7"]}`)
+	w.resolvable(p, "192.0.2.60:53")
+	w.records(p, "", "")
+	if n := answers.questions(w.domain()); n != 0 {
+		t.Errorf("somebody asked %d times for the records of a platform that cannot be made", n)
+	}
+	w.change(p, func(s *yubav1.PlatformSpec) { s.Library = w.spec("").Library })
+	w.records(p, yubav1.ReasonRecordsPresent, "All 2 DNS records exist")
+	asked := answers.questions(w.domain())
+	w.change(p, func(s *yubav1.PlatformSpec) { s.Library = nil })
+	w.await(p, yubav1.ReasonPlatformInvalid, "")
+	w.records(p, yubav1.ReasonRecordsPresent, "All 2 DNS records exist")
+	w.resolvable(p, "192.0.2.61:53") // what another one said says nothing about this one
+	w.records(p, "", "")
+	if n := answers.questions(w.domain()); n != asked {
+		t.Errorf("somebody asked %d more times for the records of a platform that cannot be made", n-asked)
+	}
+}
+
+// resolvable names another resolver, which would be asked at once, and waits for the pass.
+func (w *world) resolvable(p *yubav1.Platform, resolver string) {
+	w.Helper()
+	w.change(p, func(s *yubav1.PlatformSpec) { s.Domain.Manual = &yubav1.PlatformManualDNS{Resolver: resolver} })
+	w.await(p, yubav1.ReasonPlatformInvalid, "")
 }

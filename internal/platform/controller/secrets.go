@@ -42,7 +42,7 @@ func (r *Reconciler) foreign(ctx context.Context, p *yubav1.Platform, region str
 
 // wipe deletes the Secrets of regions whose machines are gone. They are of no use, and the next machines must get others:
 // a node with an old token is refused, and an old kubeconfig leads nowhere.
-func (r *Reconciler) wipe(ctx context.Context, p *yubav1.Platform, d decide.Decision, steps []plan.Step, stacks []infrav1.Terraform) error {
+func (r *Reconciler) wipe(ctx context.Context, p *yubav1.Platform, d decide.Decision, steps []plan.Step, stacks []infrav1.Terraform, here func() error) error {
 	if !p.Spec.Decommission && p.Spec.Removal == yubav1.RemovalKeep {
 		return nil // machines that were kept are still there
 	}
@@ -51,12 +51,15 @@ func (r *Reconciler) wipe(ctx context.Context, p *yubav1.Platform, d decide.Deci
 	if err := r.Client.List(ctx, list, client.InNamespace(p.Namespace), client.MatchingLabels{yubav1.LabelPlatform: p.Name}); err != nil {
 		return fmt.Errorf("list the Secrets of the platform %s: %w", p.Name, err)
 	}
-	here := withMachines(p, d, steps, stacks)
+	used := withMachines(p, d, steps, stacks)
 	for i := range list.Items {
 		m := &list.Items[i]
 		region := m.Labels[yubav1.LabelPlatformRegion]
-		if here[region] || !isRegionSecret(p, region, m.Name) {
+		if used[region] || !isRegionSecret(p, region, m.Name) {
 			continue
+		}
+		if err := here(); err != nil { // they may be what "yuba move" copies now
+			return err
 		}
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name}}
 		if err := r.Direct.Delete(ctx, secret, client.Preconditions{UID: &m.UID}); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {

@@ -15,7 +15,8 @@
 //   - Nothing is made or removed while the blueprint has a problem, another platform or somebody else's stack has
 //     one of its names, or a Secret that it names is missing. Suspending reaches the stacks nevertheless, and a
 //     decommission removes our stacks also if another platform has the DNS name.
-//   - Nothing that another platform says about itself takes the DNS name from one that has begun with it.
+//   - The server's record decides which platform has a DNS name. Nothing that another platform says about itself takes it
+//     away: for an hour from one that makes nothing, and for good from one that has begun.
 //   - Only our stacks are removed, and only those that no step wants.
 //   - A platform is ready only if each step has a ready stack, and nothing is left to remove.
 //   - Times in the status only appear; they never change, unless the stack is another one.

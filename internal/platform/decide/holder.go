@@ -6,6 +6,7 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -17,14 +18,16 @@ type Contender struct {
 	// Key is NAMESPACE/NAME.
 	Key     string
 	Created time.Time
-	// Claimed: a committed SubdomainClaim of its namespace has the name.
+	// Claimed: a committed SubdomainClaim of its namespace has the name. Proof is when the claim's pool was created.
 	Claimed bool
-	// Resolves: the name leads to the platform, by records that people created or by its phase dns.
-	Resolves bool
-	// Begun: it may have made something. Gone: it is decommissioned, and nothing of it is left.
+	Proof   time.Time
+	// Begun: it may have made something. Anybody can label a stack so that a platform looks begun, so it counts only
+	// together with Had. Gone: it is decommissioned, and nothing of it is left.
 	Begun, Gone bool
-	// Had: it had the name when it was last decided about. Only the server says so, never a blueprint.
-	Had bool
+	// Had: it had the name when it was last decided about, and Since says since when. Only the server says so, never a
+	// blueprint. Since is zero if the server did not record it.
+	Had   bool
+	Since time.Time
 }
 
 // Holding says which platform has a DNS name.
@@ -37,12 +40,16 @@ type Holding struct {
 	Until time.Time
 }
 
-// HolderOf decides which of the platforms with one DNS name has it. One that had it and has begun keeps it, whatever others
-// prove: people who edit another namespace must not be able to stop it. Else a proof comes first: a committed claim of the
-// name, then records that lead to the platform. Without a proof, a platform that has begun comes first, since it may have made
-// machines. A platform that makes nothing keeps the name for [Hold], and after that until a newer one wants it. Of equals, the
-// oldest has the name.
+// HolderOf decides which of the platforms with one DNS name has it. The server records who has the name, and that record
+// is what counts:
+//
+//  1. A platform that had it and has begun keeps it, whatever others prove: people who edit another namespace must not be
+//     able to stop it.
+//  2. A committed claim of the name comes next. A pool that is younger than the reservation proves nothing: everybody can make one.
+//  3. A platform that had the name and makes nothing keeps it for [Hold], and after that until a newer one wants it.
+//  4. Of platforms that never had it, the oldest has it.
 func HolderOf(now time.Time, all []Contender) Holding {
+	all = believed(now, all)
 	var holder *Contender
 	for i := range all {
 		c := &all[i]
@@ -54,44 +61,74 @@ func HolderOf(now time.Time, all []Contender) Holding {
 		return Holding{}
 	}
 	h := Holding{Holder: holder.Key}
-	const prove = "If the name is yours, prove it with a SubdomainClaim of it in this namespace. Else choose another name"
+	const prove = "If the name is yours, prove it with a SubdomainClaim of it in this namespace"
+	const other = "choose another name"
 	switch {
 	case holder.keeps():
-		h.Because, h.Way = "it has begun with that name, and keeps it", "Choose another name, or decommission or delete that platform"
+		h.Because, h.Way = "it has begun with that name"+holder.since()+", and keeps it", "Choose another name, or decommission or delete that platform"
 	case holder.Claimed:
 		h.Because, h.Way = "a SubdomainClaim of its namespace has the name", "Choose another name, or release that claim"
-	case holder.Resolves:
-		h.Because, h.Way = "the name leads to it", "Choose another name, or decommission that platform"
-	case holder.Begun:
-		h.Because, h.Way = "it has begun, although nothing proves that the name is its own", prove+", or decommission that platform"
 	case holder.fresh(now):
-		h.Until = holder.Created.Add(Hold)
-		h.Because = "it is older, and may begin until " + h.Until.UTC().Format(time.RFC3339)
-		h.Way = prove + ", or wait"
+		h.Until = holder.reserved().Add(Hold)
+		h.Because = "it was first, and may begin until " + h.Until.UTC().Format(time.RFC3339)
+		h.Way = prove + ", of a pool that is older than this reservation. Else " + other + ", or wait"
 	default:
-		h.Because, h.Way = "it is older, and neither has made anything", prove+", or delete that platform"
+		h.Because, h.Way = "it was first, and neither has made anything", prove+". Else "+other+", or delete that platform"
 	}
 	return h
 }
 
+// believed leaves out claims of a pool that is younger than the reservation of the name.
+func believed(now time.Time, all []Contender) []Contender {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Claimed = all[i].Claimed && !slices.ContainsFunc(all, func(o Contender) bool {
+			return !o.Gone && o.Had && o.fresh(now) && !o.Since.IsZero() && all[i].Proof.After(o.Since)
+		})
+	}
+	return all
+}
+
+// reserved is when the platform reserved the name.
+func (c *Contender) reserved() time.Time {
+	if c.Had && c.Since.After(c.Created) {
+		return c.Since // an older platform had it before
+	}
+	return c.Created
+}
+
 // fresh: it has begun, or has time to begin.
-func (c *Contender) fresh(now time.Time) bool { return c.Begun || now.Before(c.Created.Add(Hold)) }
+func (c *Contender) fresh(now time.Time) bool { return c.keeps() || now.Before(c.reserved().Add(Hold)) }
 
 // keeps: nothing takes the name from it but its decommission or deletion.
 func (c *Contender) keeps() bool { return c.Had && c.Begun }
 
+func (c *Contender) since() string {
+	if c.Since.IsZero() {
+		return ""
+	}
+	return ", which it has since " + c.Since.UTC().Format(time.RFC3339)
+}
+
 // precedes reports whether a platform has the name before another one.
 func (c *Contender) precedes(other *Contender, now time.Time) bool {
-	for _, pair := range [][2]bool{{c.keeps(), other.keeps()}, {c.Claimed, other.Claimed}, {c.Resolves, other.Resolves}, {c.Begun, other.Begun}, {c.fresh(now), other.fresh(now)}} {
+	for _, pair := range [][2]bool{
+		{c.keeps(), other.keeps()},
+		{c.Claimed, other.Claimed},
+		{c.Had && c.fresh(now), other.Had && other.fresh(now)},
+		{c.fresh(now), other.fresh(now)},
+		{c.Had, other.Had},
+	} {
 		if pair[0] != pair[1] {
 			return pair[0]
 		}
 	}
-	if order := c.Created.Compare(other.Created); order != 0 {
+	// Two can have had the name, after a move or a restore: the first one did so rightly.
+	if order := c.Since.Compare(other.Since); c.Had && order != 0 {
 		return order < 0
 	}
-	if c.Had != other.Had { // times have whole seconds
-		return c.Had
+	if order := c.Created.Compare(other.Created); order != 0 {
+		return order < 0
 	}
 	return cmp.Less(c.Key, other.Key)
 }

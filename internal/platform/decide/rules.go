@@ -5,6 +5,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -139,4 +140,10 @@ func inState(d *Decision, state yubav1.PlatformPhaseState) (list []yubav1.Platfo
 		}
 	}
 	return list
+}
+
+// Refused reports whether nothing is made of the platform, whatever its stacks say, until somebody changes something.
+func Refused(f Facts) bool {
+	foreign := func(s Sight) bool { return !s.Ours }
+	return f.Held != "" || len(f.Problems) > 0 || f.Holder != "" || len(f.Missing) > 0 || slices.ContainsFunc(f.Sights, foreign)
 }

@@ -16,8 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
@@ -134,6 +136,17 @@ const (
 
 // OneLine shortens a message of an API.
 func OneLine(text string) string { return shorten.Cut(shorten.Line(text), maxMessage) }
+
+// Movable is an object that "yuba move" can mark.
+type Movable interface {
+	conditions.Object
+	metav1.Object
+}
+
+// SetMoved says in a condition where a marked object is. A move waits for it: then no earlier pass is at work any more.
+func SetMoved(obj Movable, kind string) {
+	SetCondition(obj, kind, metav1.ConditionFalse, tenantv1.ReasonMoved, infrav1.TrimMessage(moving.Held(obj)))
+}
 
 // SetCondition sets a condition of an object.
 func SetCondition(obj conditions.Object, kind string, status metav1.ConditionStatus, reason, message string) {

@@ -76,7 +76,12 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // leaveMoved leaves a registry that another home works on alone. Its deletion keeps its tenants.
 func (r *Controller) leaveMoved(ctx context.Context, obj *tenantv1.TenantRegistry) error {
-	if obj.DeletionTimestamp.IsZero() || !slices.Contains(obj.Finalizers, tenantv1.PublishedRegistryFinalizer) {
+	if obj.DeletionTimestamp.IsZero() {
+		p := &pass{name: client.ObjectKeyFromObject(obj), obj: obj.DeepCopy(), before: obj.DeepCopy()}
+		passes.SetMoved(p.obj, tenantv1.ConditionReady)
+		return client.IgnoreNotFound(r.patch(ctx, p))
+	}
+	if !slices.Contains(obj.Finalizers, tenantv1.PublishedRegistryFinalizer) {
 		return nil
 	}
 	patched := obj.DeepCopy()

@@ -76,7 +76,11 @@ func (r *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // leaveMoved leaves a template that another home works on alone. Its deletion waits for nothing.
 func (r *Controller) leaveMoved(ctx context.Context, p *pass) error {
-	if p.obj.DeletionTimestamp.IsZero() || !slices.Contains(p.obj.Finalizers, tenantv1.TemplateFinalizer) {
+	if p.obj.DeletionTimestamp.IsZero() {
+		passes.SetMoved(p.obj, tenantv1.ConditionApplied)
+		return client.IgnoreNotFound(r.patch(ctx, p))
+	}
+	if !slices.Contains(p.obj.Finalizers, tenantv1.TemplateFinalizer) {
 		return nil
 	}
 	kept := slices.DeleteFunc(slices.Clone(p.obj.Finalizers), func(f string) bool { return f == tenantv1.TemplateFinalizer })

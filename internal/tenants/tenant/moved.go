@@ -10,16 +10,23 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenantv1 "github.com/yuba-dev/yuba/api/tenant/v1"
 	"github.com/yuba-dev/yuba/internal/objects/owned"
+	"github.com/yuba-dev/yuba/internal/tenants/passes"
 )
 
 // leaveMoved leaves a tenant that another home works on alone. Its deletion keeps its objects: those
 // of kinds that do not move exist only here.
 func (r *Controller) leaveMoved(ctx context.Context, p *pass) error {
-	if p.obj.DeletionTimestamp.IsZero() || !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
+	if p.obj.DeletionTimestamp.IsZero() {
+		passes.SetMoved(p.obj, tenantv1.ConditionReady)
+		passes.SetCondition(p.obj, tenantv1.ConditionProgressing, metav1.ConditionFalse, tenantv1.ReasonReconcileComplete, "nothing is in progress")
+		return client.IgnoreNotFound(r.patchTenant(ctx, p))
+	}
+	if !slices.Contains(p.obj.Finalizers, tenantv1.Finalizer) {
 		return nil
 	}
 	p.plan = makePlan(p.obj)

@@ -43,6 +43,7 @@ const (
 	groupSource  = "source.toolkit.fluxcd.io"
 	groupNotify  = "notification.toolkit.fluxcd.io"
 	groupTenants = "operator.kubernetes-tenants.org"
+	groupYuba    = "yuba.dev"
 )
 
 // deletionPolicy is a field of Kustomizations.
@@ -60,9 +61,15 @@ var (
 	ConfigMaps        = Kind{GK: gk("", "ConfigMap"), Plural: "configmaps"}
 	ServiceAccounts   = Kind{GK: gk("", "ServiceAccount"), Plural: "serviceaccounts"}
 	ExternalArtifacts = Kind{GK: gk(groupSource, "ExternalArtifact"), Plural: "externalartifacts"}
+	TenantRegistries  = Kind{GK: gk(groupTenants, "TenantRegistry"), Plural: "tenantregistries", Active: true, Status: true}
+	TenantTemplates   = Kind{GK: gk(groupTenants, "TenantTemplate"), Plural: "tenanttemplates", Active: true, Status: true}
 	Tenants           = Kind{GK: gk(groupTenants, "Tenant"), Plural: "tenants", Active: true, Status: true}
 	// Nothing but the mark stops its controller: spec.suspend of a platform would suspend its stacks.
-	Platforms = Kind{GK: gk("yuba.dev", "Platform"), Plural: "platforms", Active: true, Status: true}
+	Platforms = Kind{GK: gk(groupYuba, "Platform"), Plural: "platforms", Active: true, Status: true}
+	// Nothing but the mark stops the controllers of DNS names. Those that are marked leave their records as they are.
+	Pools           = Kind{GK: gk(groupYuba, "SubdomainPool"), Plural: "subdomainpools", Active: true, Status: true}
+	Claims          = Kind{GK: gk(groupYuba, "SubdomainClaim"), Plural: "subdomainclaims", Active: true, Status: true}
+	FailoverRecords = Kind{GK: gk(groupYuba, "FailoverRecord"), Plural: "failoverrecords", Active: true, Status: true}
 )
 
 // Kinds are all kinds that move, in the order in which they are created.
@@ -83,9 +90,12 @@ var Kinds = []Kind{
 	{GK: gk(groupNotify, "Receiver"), Plural: "receivers"},
 	Kustomizations,
 	HelmReleases,
-	{GK: gk(groupTenants, "TenantRegistry"), Plural: "tenantregistries", Active: true, Status: true},
-	{GK: gk(groupTenants, "TenantTemplate"), Plural: "tenanttemplates", Active: true, Status: true},
+	TenantRegistries,
+	TenantTemplates,
 	Tenants,
+	Pools,
+	Claims,
+	FailoverRecords,
 	Platforms,
 	Stacks,
 }
@@ -136,6 +146,10 @@ func Skip(k Kind, o *unstructured.Unstructured) string {
 	case ServiceAccounts.GK:
 		if name == "default" {
 			return "every home makes its own"
+		}
+	case FailoverRecords.GK:
+		if _, external, _ := unstructured.NestedMap(o.Object, "spec", "publish", "dnsEndpoint"); external { //nolint:errcheck // none
+			return "the external-dns of its cluster publishes it, and would go on doing so. Create it at the target, and delete it at the source"
 		}
 	}
 	if k.GK.Group == groupRBAC || k.GK == ServiceAccounts.GK {

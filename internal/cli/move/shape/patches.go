@@ -103,8 +103,11 @@ func Status(k Kind, source, live *unstructured.Unstructured, uids UIDs) map[stri
 			current(c, now)
 		}
 	}
-	if k.GK == Stacks.GK {
+	switch k.GK {
+	case Stacks.GK:
 		stackStatus(status, source, live, was)
+	case Claims.GK:
+		claimStatus(status, source, live)
 	}
 	return status
 }

@@ -285,3 +285,42 @@ spec: {interval: 1h, prune: true}
 		})
 	}
 }
+
+// The registration of a claim on the DNS server names one of its former UIDs until its new home has written it anew.
+func TestAClaimBringsItsFormerUIDs(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		former []any
+		source string
+		live   string
+		want   []any
+	}{
+		"the first move":                {nil, "a", "b", []any{"a"}},
+		"a move that was not written":   {[]any{"a"}, "b", "c", []any{"a", "b"}},
+		"the way back":                  {nil, "b", "a", []any{"b"}},
+		"the way back, not written":     {[]any{"a"}, "b", "a", []any{"b"}},
+		"more than the status can have": {[]any{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15"}, "b", "c", []any{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "b"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			source := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"uid": c.source}, "status": map[string]any{"phase": "Committed", "formerUIDs": c.former}}}
+			if c.former == nil {
+				unstructured.RemoveNestedField(source.Object, "status", "formerUIDs")
+			}
+			live := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"uid": c.live}}}
+			status := Status(Claims, source, live, UIDs{c.source: c.live})
+			if diff := cmp.Diff(map[string]any{"phase": "Committed", "formerUIDs": c.want}, status); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestARecordOfExternalDNSStays(t *testing.T) {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"publish": map[string]any{"powerDNS": map[string]any{}}}}}
+	if why := Skip(FailoverRecords, o); why != "" {
+		t.Errorf("one on PowerDNS: %s", why)
+	}
+	o.Object["spec"] = map[string]any{"publish": map[string]any{"dnsEndpoint": map[string]any{}}}
+	if why := Skip(FailoverRecords, o); why == "" {
+		t.Error("one of external-dns moves")
+	}
+}

@@ -60,6 +60,8 @@ func (m *Mover) gatherBlocked(ctx context.Context, g *gathered) error {
 			switch p.kind.GK {
 			case shape.Stacks.GK:
 				o.Blocked, err = m.blockedStack(ctx, p)
+			case shape.Claims.GK:
+				o.Blocked, err = m.blockedClaim(ctx, p)
 			case shape.Tenants.GK:
 				if _, remote, _ := unstructured.NestedMap(p.source.Object, "spec", "kubeConfig"); remote { //nolint:errcheck // none
 					o.Blocked = "its objects in another cluster have a label of this home, and cannot change homes"
@@ -110,7 +112,7 @@ func (m *Mover) unstoppable(p *pair) string {
 	}
 	for _, s := range []*Side{m.From, m.To} {
 		if s.files == nil && !s.KnowsMoves {
-			return s.Name + " does not announce that its server knows moves, and nothing else stops the controllers of tenants, applications and platforms. Run a current Yuba there, with access to its server"
+			return s.Name + " does not announce that its server knows moves, and nothing else stops the controllers of tenants, applications, platforms and DNS names. Run a current Yuba there, with access to its server"
 		}
 	}
 	return ""
@@ -141,6 +143,24 @@ func (m *Mover) blockedStack(ctx context.Context, p *pair) (string, error) {
 	}
 	return fmt.Sprintf("%s holds the lock of its state%s. If that is gone, release the lock at %s:\n    yuba force-unlock %s/%s --lock-id %s",
 		cmp.Or(holder.Who, "somebody"), since(holder.Created), m.From.Name, t.Namespace, t.Name, holder.ID), nil
+}
+
+// blockedClaim says that the pool of a claim stays behind: without it, no home would keep the claim's records.
+func (m *Mover) blockedClaim(ctx context.Context, p *pair) (string, error) {
+	ns, name := shape.PoolOf(p.source)
+	v := version(shape.Pools, m.From, m.To)
+	if slices.Contains(m.Namespaces, ns) || v == "" {
+		return "", nil
+	}
+	here, err := m.From.get(ctx, shape.Pools, v, ns, name)
+	if err != nil || here == nil {
+		return "", err
+	}
+	there, err := m.To.get(ctx, shape.Pools, v, ns, name)
+	if err != nil || there != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s does not have its pool %s/%s, so nobody would keep its records. Move the namespace %s, too, or before", m.To.Name, ns, name, ns), nil
 }
 
 // probe is the name of objects that are never created.

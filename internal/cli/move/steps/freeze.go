@@ -23,13 +23,14 @@ import (
 )
 
 // freezing is the order in which kinds are suspended: first those that write others. Each group is
-// suspended when the one before has ended its work.
+// suspended when the one before has ended its work. Claims follow outputs of stacks until these end.
 func (m *Mover) freezing() [][]string {
 	var applications []string
 	for _, k := range m.From.applications {
 		applications = append(applications, k.String())
 	}
-	return [][]string{{"Kustomization"}, {"TenantRegistry", "TenantTemplate", "Tenant", "Platform"}, applications, {"HelmRelease", "Terraform"}}
+	return [][]string{{"Kustomization"}, {"TenantRegistry", "TenantTemplate", "Tenant", "Platform"}, applications, {"HelmRelease", "Terraform"},
+		{"SubdomainClaim", "FailoverRecord"}, {"SubdomainPool"}}
 }
 
 // freeze suspends and marks the active objects at the source, and waits until none works any more.
@@ -222,10 +223,16 @@ func (m *Mover) works(ctx context.Context, p *pair, queued string, waited time.D
 		}
 		return "", nil
 	}
-	if p.kind.GK == shape.Platforms.GK {
-		// The same, but without patience: a pass that began before the mark would make stacks that run at both homes. The
-		// message is that of this mark, as the reason may still be that of an earlier arrival.
-		if says := ofCondition(p.source, "Ready", "message"); says != infrav1.TrimMessage(moving.Held(p.source)) {
+	switch p.kind.GK {
+	case shape.Tenants.GK, shape.TenantRegistries.GK, shape.TenantTemplates.GK:
+		if waited < passPatience && !saysMoved(p) {
+			return "reconciling", nil
+		}
+		return "", nil
+	case shape.Platforms.GK, shape.Pools.GK, shape.Claims.GK, shape.FailoverRecords.GK:
+		// The same, but without patience: a pass that began before the mark would make stacks that run at both homes, or
+		// write records that the other home changes.
+		if !saysMoved(p) {
 			return "its controller has not seen the mark", nil
 		}
 		return "", nil
@@ -258,6 +265,16 @@ func (m *Mover) works(ctx context.Context, p *pair, queued string, waited time.D
 		}
 		return "lock of " + holder.Who, nil
 	}
+}
+
+// saysMoved reports whether the controller of an object has seen its mark. The message is that of this mark, as the reason may
+// still be that of an earlier arrival.
+func saysMoved(p *pair) bool {
+	condition := "Ready"
+	if p.kind.GK == shape.TenantTemplates.GK {
+		condition = "Applied"
+	}
+	return ofCondition(p.source, condition, "message") == infrav1.TrimMessage(moving.Held(p.source))
 }
 
 // helmTimeout is how long an action of Helm may take by default.

@@ -14,9 +14,9 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 )
 
-// resuming is the order in which kinds are resumed: last those that write others.
+// resuming is the order in which kinds are resumed: first those that keep DNS records, last those that write others.
 func (m *Mover) resuming() (kinds []shape.Kind) {
-	kinds = append([]shape.Kind{shape.Stacks, shape.HelmReleases}, m.From.applications...)
+	kinds = append([]shape.Kind{shape.Pools, shape.Claims, shape.FailoverRecords, shape.Stacks, shape.HelmReleases}, m.From.applications...)
 	for _, kind := range []string{"Platform", "Tenant", "TenantTemplate", "TenantRegistry", "Kustomization"} {
 		kinds = append(kinds, shape.KindOf(kind))
 	}

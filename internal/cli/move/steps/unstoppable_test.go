@@ -26,13 +26,16 @@ func TestAllActiveKindsAreSuspendedAndResumed(t *testing.T) {
 	}
 }
 
-// Tenants and platforms cannot be suspended: a server that does not know the marks would go on working on them.
-func TestTenantsAndPlatformsMoveOnlyBetweenServersThatKnowMoves(t *testing.T) {
+// Tenants, platforms and DNS names cannot be suspended: a server that does not know the marks would go on working on them.
+func TestUnstoppableKindsMoveOnlyBetweenServersThatKnowMoves(t *testing.T) {
 	side := func(name string, knows bool) *Side {
 		return &Side{Home: decide.Home{Name: name}, KnowsMoves: knows}
 	}
 	backup := side("file", false)
 	backup.files = &backupFiles{}
+	stoppable := func(k shape.Kind) bool {
+		return !strings.HasPrefix(k.GK.Kind, "Tenant") && !slices.Contains([]string{"Platform", "SubdomainPool", "SubdomainClaim", "FailoverRecord"}, k.GK.Kind)
+	}
 	for sentence, c := range map[string]struct {
 		from, to *Side
 		want     string
@@ -47,7 +50,7 @@ func TestTenantsAndPlatformsMoveOnlyBetweenServersThatKnowMoves(t *testing.T) {
 			m := &Mover{From: c.from, To: c.to}
 			for _, k := range shape.Kinds {
 				want := c.want
-				if !strings.HasPrefix(k.GK.Kind, "Tenant") && k.GK.Kind != "Platform" {
+				if stoppable(k) {
 					want = ""
 				}
 				got := m.unstoppable(&pair{kind: k})

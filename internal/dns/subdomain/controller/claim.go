@@ -22,6 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/dns/connect"
 	"github.com/yuba-dev/yuba/internal/dns/powerdns"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
@@ -59,6 +60,9 @@ func (r *Reconciler) reconcileClaim(ctx context.Context, req ctrl.Request) (ctrl
 		return r.release(ctx, &c)
 	}
 	before := c.DeepCopy()
+	if held := moving.Held(&c); held != "" {
+		return r.rest(ctx, before, &c, outcome{reason: yubav1.ReasonRecordMoved, message: held})
+	}
 	if wanted := c.DeepCopy(); controllerutil.AddFinalizer(wanted, yubav1.SubdomainClaimFinalizer) {
 		if err := reconciling.SetFinalizers(ctx, r.Client, &c, before, wanted.Finalizers); err != nil {
 			return reconciling.Again(err)
@@ -73,18 +77,23 @@ func (r *Reconciler) reconcileClaim(ctx context.Context, req ctrl.Request) (ctrl
 		o = r.failed(&c, err)
 		o.news = known
 	}
+	return r.rest(ctx, before, &c, o)
+}
+
+// rest records the end of a pass.
+func (r *Reconciler) rest(ctx context.Context, before, c *yubav1.SubdomainClaim, o outcome) (ctrl.Result, error) {
 	c.Status.ObservedGeneration = c.Generation
 	c.Status.LastHandledReconcileAt = c.Annotations[infrav1.AnnotationReconcile]
 	status := metav1.ConditionFalse
 	if o.reason == yubav1.ReasonClaimCommitted {
 		status = metav1.ConditionTrue
 	}
-	conditions.Set(&c, infrav1.ConditionReady, status, o.reason, infrav1.TrimMessage(o.message))
-	if err := reconciling.PatchStatus(ctx, r.Client, before, &c); err != nil {
+	conditions.Set(c, infrav1.ConditionReady, status, o.reason, infrav1.TrimMessage(o.message))
+	if err := reconciling.PatchStatus(ctx, r.Client, before, c); err != nil {
 		r.tell(before, before, o) // what happened has happened
 		return reconciling.Again(err)
 	}
-	r.tell(before, &c, o)
+	r.tell(before, c, o)
 	return ctrl.Result{RequeueAfter: o.after}, nil
 }
 
@@ -123,7 +132,7 @@ func (r *Reconciler) tell(before, after *yubav1.SubdomainClaim, o outcome) {
 	was, is := conditions.Of(before, infrav1.ConditionReady), conditions.Of(after, infrav1.ConditionReady)
 	if was.Reason != is.Reason && is.Reason != yubav1.ReasonClaimContended {
 		severity := corev1.EventTypeWarning
-		if is.Status == metav1.ConditionTrue || is.Reason == yubav1.ReasonClaimReserved {
+		if is.Status == metav1.ConditionTrue || is.Reason == yubav1.ReasonClaimReserved || is.Reason == yubav1.ReasonRecordMoved {
 			severity = corev1.EventTypeNormal
 		}
 		reconciling.Event(r.Events, after, severity, is.Reason, "Claim", is.Message)
@@ -154,8 +163,8 @@ func (r *Reconciler) withdraw(ctx context.Context, c *yubav1.SubdomainClaim) err
 	if err := r.Direct.Get(ctx, client.ObjectKeyFromObject(c), &fresh); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if fresh.UID != c.UID || fresh.Status.Place == nil {
-		return nil // nothing was written
+	if fresh.UID != c.UID || fresh.Status.Place == nil || moving.Held(&fresh) != "" {
+		return nil // nothing was written, or another home keeps it
 	}
 	leave := func(because string) error {
 		r.Log.Warn("the DNS records of a deleted SubdomainClaim stay on the server", "claim", c.Namespace+"/"+c.Name, "domain", fresh.Status.Domain, "server", fresh.Status.Place.URL, "because", because)

@@ -24,6 +24,7 @@ import (
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/dns/powerdns"
 	"github.com/yuba-dev/yuba/internal/dns/subdomain/names"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 )
 
 // pause is how long a claim waits for another one that takes the name at the same moment. They wait differently.
@@ -96,6 +97,7 @@ func (r *Reconciler) pass(ctx context.Context, c *yubav1.SubdomainClaim) (outcom
 	}
 	o := r.record(c, pool, t, waits)
 	o.news = all
+	c.Status.FormerUIDs = nil // the registration names this claim, or nobody
 	// 5. Verify, and tell.
 	if c.Status.Phase == yubav1.SubdomainCommitted {
 		if err := r.verify(ctx, pool, records); err != nil {
@@ -124,6 +126,8 @@ func (r *Reconciler) poolOf(ctx context.Context, c *yubav1.SubdomainClaim) (*yub
 		return nil, problemf(yubav1.ReasonClaimPool, false, "the SubdomainPool %s does not exist", key)
 	case !pool.DeletionTimestamp.IsZero() && c.Status.Phase == "":
 		return nil, problemf(yubav1.ReasonClaimPool, false, "the SubdomainPool %s is being deleted", key)
+	case moving.Held(&pool) != "" && c.Status.Phase == "": // claims that have a name keep it with the copy
+		return nil, problemf(yubav1.ReasonClaimPool, true, "the SubdomainPool %s accepts no more claims here. %s", key, moving.Held(&pool))
 	}
 	return &pool, nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/dns/connect"
 	"github.com/yuba-dev/yuba/internal/dns/powerdns"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
@@ -34,26 +36,34 @@ func (r *Reconciler) reconcilePool(ctx context.Context, req ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	before := p.DeepCopy()
-	if !p.DeletionTimestamp.IsZero() && len(claims.Items) == 0 {
+	needing := slices.DeleteFunc(slices.Clone(claims.Items), func(c yubav1.SubdomainClaim) bool { return moving.Held(&c) != "" })
+	if !p.DeletionTimestamp.IsZero() && len(needing) == 0 {
 		return ctrl.Result{}, reconciling.Release(ctx, r.Client, &p, yubav1.SubdomainPoolFinalizer)
 	}
-	if wanted := p.DeepCopy(); p.DeletionTimestamp.IsZero() && controllerutil.AddFinalizer(wanted, yubav1.SubdomainPoolFinalizer) {
+	held := moving.Held(&p)
+	if wanted := p.DeepCopy(); p.DeletionTimestamp.IsZero() && held == "" && controllerutil.AddFinalizer(wanted, yubav1.SubdomainPoolFinalizer) {
 		if err := reconciling.SetFinalizers(ctx, r.Client, &p, before, wanted.Finalizers); err != nil {
 			return reconciling.Again(err)
 		}
 	}
 	p.Status.Claims = int32(len(claims.Items)) //nolint:gosec // an API does not have more objects
-	reason, message, err := r.checkPool(ctx, &p)
+	reason, message, err := yubav1.ReasonRecordMoved, held, error(nil)
+	if held == "" {
+		reason, message, err = r.checkPool(ctx, &p)
+	}
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err()
 	}
 	status := metav1.ConditionTrue
-	if err != nil {
+	switch {
+	case err != nil:
 		status, message = metav1.ConditionFalse, sentence(err)
+	case held != "":
+		status = metav1.ConditionFalse
 	}
 	if !p.DeletionTimestamp.IsZero() {
 		status, reason = metav1.ConditionFalse, yubav1.ReasonPoolInUse
-		message = fmt.Sprintf("The pool is deleted when no claim names it: there are %d, such as %s/%s", len(claims.Items), claims.Items[0].Namespace, claims.Items[0].Name)
+		message = fmt.Sprintf("The pool is deleted when no claim names it: there are %d, such as %s/%s", len(needing), needing[0].Namespace, needing[0].Name)
 	}
 	p.Status.ObservedGeneration = p.Generation
 	p.Status.LastHandledReconcileAt = p.Annotations[infrav1.AnnotationReconcile]
@@ -63,10 +73,13 @@ func (r *Reconciler) reconcilePool(ctx context.Context, req ctrl.Request) (ctrl.
 	}
 	if was := conditions.Of(before, infrav1.ConditionReady); was.Reason != reason {
 		severity := corev1.EventTypeNormal
-		if status == metav1.ConditionFalse {
+		if status == metav1.ConditionFalse && reason != yubav1.ReasonRecordMoved {
 			severity = corev1.EventTypeWarning
 		}
 		reconciling.Event(r.Events, &p, severity, reason, "Check", message)
+	}
+	if held != "" && p.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
 	}
 	after := max(p.Spec.Interval.Duration, shortest)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/dns/powerdns"
 	"github.com/yuba-dev/yuba/internal/dns/subdomain/decide"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
@@ -50,6 +51,9 @@ func (t *taking) do(ctx context.Context) (decide.Decision, error) {
 		}
 		d := decide.Decide(facts)
 		if len(d.Changes) > 0 && !t.gone {
+			if err := t.here(ctx); err != nil {
+				return d, err
+			}
 			if err := t.note(ctx, d.Repaired); err != nil {
 				return d, err
 			}
@@ -108,6 +112,19 @@ func (t *taking) pause(ctx context.Context) bool {
 	}
 }
 
+// here is an error if another home has the claim meanwhile, although the cache does not know it yet: two homes must not write the
+// records of one name.
+func (t *taking) here(ctx context.Context) error {
+	var live yubav1.SubdomainClaim
+	if err := t.r.Direct.Get(ctx, client.ObjectKeyFromObject(t.c), &live); err != nil {
+		return fmt.Errorf("read SubdomainClaim %s before its records are written: %w", client.ObjectKeyFromObject(t.c), err)
+	}
+	if held := moving.Held(&live); held != "" {
+		return problemf(yubav1.ReasonRecordMoved, true, "%s", held)
+	}
+	return nil
+}
+
 // deleted reports whether the claim is deleted, or is about to be.
 func (t *taking) deleted(ctx context.Context) (bool, error) {
 	var is yubav1.SubdomainClaim
@@ -130,7 +147,7 @@ func (t *taking) facts(ctx context.Context) (decide.Facts, error) {
 	s := &t.c.Status
 	f := decide.Facts{Now: t.r.Now(), Domain: t.domain, Gone: t.gone, TakeOver: t.consent,
 		Me:     decide.Owner{Server: t.place.OwnerID, Namespace: t.c.Namespace, Name: t.c.Name, UID: string(t.c.UID), Process: t.r.process},
-		Wanted: setsOf(t.wanted), Last: setsOf(s.Records), Committed: s.Phase == yubav1.SubdomainCommitted}
+		Former: s.FormerUIDs, Wanted: setsOf(t.wanted), Last: setsOf(s.Records), Committed: s.Phase == yubav1.SubdomainCommitted}
 	if s.ExpiresAt != nil {
 		f.Until = s.ExpiresAt.Time
 	}

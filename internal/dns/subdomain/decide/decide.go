@@ -34,6 +34,8 @@ type Facts struct {
 	// Domain is the claimed one.
 	Domain string
 	Me     Owner
+	// Former are the UIDs of the claim at the homes that it was moved from: a registration with one of them is its own.
+	Former []string
 	// TakeOver is the text of a registration of another owner that the pool's owner lets this claim replace.
 	TakeOver string
 	// Living: the owner of the registration is a claim of this API. It keeps its name, whatever anybody allows.
@@ -85,7 +87,7 @@ type Decision struct {
 // Decide decides what to do.
 func Decide(f Facts) Decision {
 	r, found := f.registration()
-	mine := found && r.Owner.UID == f.Me.UID
+	mine := found && f.own(r.Owner)
 	takesOver := found && f.TakeOver != "" && f.TakeOver == r.Text && !f.Living
 	switch {
 	// A deleted claim removes what is its own, and only that.

@@ -117,3 +117,33 @@ func TestDecide(t *testing.T) {
 		})
 	}
 }
+
+// A claim that was moved has another UID, and the registration of its former home: it is its own, and is written anew.
+func TestAMovedClaimKeepsItsName(t *testing.T) {
+	a := set(domain, "A", "192.0.2.1")
+	records := []RRset{a}
+	there := []RRset{registered(other, time.Time{}), a}
+	f := Facts{Now: now, Domain: domain, Me: me, Former: []string{"UID-0", other.UID}, Wanted: records, Last: records, Committed: true, There: there}
+	want := Decision{Verb: Write, Changes: []RRset{registered(me, time.Time{})}}
+	if diff := cmp.Diff(want, Decide(f)); diff != "" {
+		t.Errorf("at its new home: %s", diff)
+	}
+	f.Gone = true
+	if d := Decide(f); d.Verb != Release || len(d.Changes) != 2 {
+		t.Errorf("deleted at its new home: %+v", d)
+	}
+	// The former home does not know the new UID.
+	back := Facts{Now: now, Domain: domain, Me: other, Wanted: records, Last: records, Committed: true, There: []RRset{registered(me, time.Time{}), a}}
+	if d := Decide(back); d.Verb != Taken || len(d.Changes) > 0 {
+		t.Errorf("at its former home: %+v", d)
+	}
+	back.Gone = true
+	if d := Decide(back); len(d.Changes) > 0 {
+		t.Errorf("deleted at its former home: %+v", d)
+	}
+	// An owner without a UID is nobody's former one.
+	f.Gone, f.Former, f.There = false, []string{""}, []RRset{set(RegistrationOf(domain), "TXT", quoted("v=something")), a}
+	if d := Decide(f); d.Verb != Taken {
+		t.Errorf("a record of somebody else: %+v", d)
+	}
+}

@@ -6,6 +6,7 @@ package decide
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,6 +92,11 @@ func (f *Facts) registration() (Registration, bool) {
 	return parse(text), true
 }
 
+// own reports whether an owner is the claim, here or at a home that it was moved from.
+func (f *Facts) own(o Owner) bool {
+	return o.UID != "" && (o.UID == f.Me.UID || slices.Contains(f.Former, o.UID))
+}
+
 // above is the registration of another claim that has a name above the domain, and thus all names below that one.
 // It reports whether one is just being taken.
 func (f *Facts) above() (text string, pending bool) {
@@ -100,7 +106,7 @@ func (f *Facts) above() (text string, pending bool) {
 		}
 		r := parse(unquoted(set.Contents[0]))
 		switch {
-		case r.Owner.UID == "" || r.Owner.UID == f.Me.UID:
+		case r.Owner.UID == "" || f.own(r.Owner):
 		case strings.Contains(set.Name, bidMark):
 			pending = pending || ageOf(r.Text, f.Now) <= BidAge
 		case !r.ended(f.Now, Grace):
