@@ -13,7 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -193,7 +193,7 @@ func TestAFullDiskIsFoundBeforeAnythingIsWritten(t *testing.T) {
 
 // Images go from registry to bundle to registry, with the same digests, and are not unpacked on the way.
 func TestImagesAreReadInPlace(t *testing.T) {
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	server := httptest.NewServer(registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo))))
 	defer server.Close()
 	host := strings.TrimPrefix(server.URL, "http://")
 	want := map[string]v1.Hash{}
