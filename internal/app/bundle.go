@@ -22,70 +22,71 @@ type BundleOptions struct {
 	// Path is the archive; empty for none. Digest is the one that it must have; empty for any.
 	Path, Digest string
 
-	// dir is where it is unpacked, and trusted whether its digest was given.
-	dir     string
+	// archive is read in place, and trusted is whether its digest was given.
+	archive *bundle.Archive
 	trusted bool
 }
 
-// useBundle unpacks a bundle below a directory, and makes the options use it: tofu and providers come from there only.
+// useBundle verifies a bundle, and makes the options use it: tofu and providers come from there only. Releases of tofu are
+// unpacked below a directory, beside the data; everything else is read in place.
 func (o *Common) useBundle(ctx context.Context, below string) error {
 	if o.Bundle.Path == "" {
 		return nil
 	}
-	dir, err := unpackBundle(ctx, &o.Bundle, below)
+	a, err := bundle.OpenFile(ctx, o.Bundle.Path, o.Bundle.Digest)
 	if err != nil {
 		return fmt.Errorf("use the bundle %s: %w", o.Bundle.Path, err)
 	}
-	o.Bundle.dir, o.Bundle.trusted = dir, o.Bundle.Digest != ""
-	if bundle.Has(dir, bundle.ToolDir) {
+	dir, err := unpackTools(ctx, a, below)
+	if err != nil {
+		return fmt.Errorf("use the bundle %s: %w", o.Bundle.Path, errors.Join(err, a.Close()))
+	}
+	o.Bundle.archive, o.Bundle.trusted = a, o.Bundle.Digest != ""
+	if dir != "" {
 		o.ToolSource.URL = (&url.URL{Scheme: "file", Path: filepath.Join(dir, filepath.FromSlash(bundle.ToolDir))}).String()
 	}
 	o.Registry.MirrorOffline = true
 	o.Registry.bundle = o.Bundle
-	newNarrator(o).say("Using the bundle %s in %s. The mirror of providers works offline", o.Bundle.Path, dir)
+	newNarrator(o).say("Using the bundle %s. The mirror of providers works offline", o.Bundle.Path)
 	return nil
 }
 
-// unpackBundle unpacks a bundle once: its directory is named by its digest, and there only when it is whole.
-func unpackBundle(ctx context.Context, o *BundleOptions, below string) (string, error) {
-	file, err := os.Open(o.Path)
-	if err != nil {
+// unpackTools unpacks the releases of tofu. Their directory is named by the bundle's digest, and there only when it is whole.
+// It is empty if the bundle has none.
+func unpackTools(ctx context.Context, a *bundle.Archive, below string) (string, error) {
+	// What an earlier start unpacked may have been changed, and tools were installed from it.
+	if err := os.RemoveAll(below); err != nil || !a.Has(bundle.ToolDir) {
 		return "", err
 	}
-	defer file.Close() //nolint:errcheck // it was only read
-	// What an earlier start unpacked may have been changed, and tools were installed from it.
-	if err := errors.Join(os.RemoveAll(below), os.MkdirAll(below, 0o700)); err != nil {
+	if err := os.MkdirAll(below, 0o700); err != nil {
 		return "", err
 	}
 	work, err := os.MkdirTemp(below, "unpack-")
 	if err != nil {
 		return "", err
 	}
-	summary, err := bundle.Read(ctx, file, work)
-	if err == nil && o.Digest != "" && o.Digest != summary.Digest {
-		err = fmt.Errorf("its digest is %s, and --bundle-digest is %s: it is another bundle, or somebody changed it. Nothing of it was used", summary.Digest, o.Digest)
-	}
-	if err != nil {
+	if err := a.Extract(ctx, work, bundle.ToolDir); err != nil {
 		return "", errors.Join(err, os.RemoveAll(work))
 	}
-	dir := filepath.Join(below, strings.TrimPrefix(summary.Digest, "sha256:"))
+	dir := filepath.Join(below, strings.TrimPrefix(a.Digest, "sha256:"))
 	return dir, os.Rename(work, dir)
 }
 
-// importBundle imports the providers of the bundle into the mirror, which verifies them again.
-func importBundle(ctx context.Context, m *mirror.Mirror, o BundleOptions) error {
-	if o.dir == "" {
+// importBundle imports the providers of the bundle into the mirror, which verifies them again, and closes the bundle: nothing
+// else of it is used.
+func importBundle(ctx context.Context, m *mirror.Mirror, o BundleOptions) (err error) {
+	if o.archive == nil {
 		return nil
 	}
-	file, err := os.Open(filepath.Join(o.dir, bundle.ProvidersFile))
+	defer func() { err = errors.Join(err, o.archive.Close()) }()
+	from, err := o.archive.Reader(bundle.ProvidersFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // it was only read
-	if _, err := m.Import(ctx, file, mirror.ImportOptions{AllowUnsigned: o.trusted, AllowNewKeys: o.trusted}); err != nil {
+	if _, err := m.Import(ctx, from, mirror.ImportOptions{AllowUnsigned: o.trusted, AllowNewKeys: o.trusted}); err != nil {
 		hint := ""
 		if !o.trusted {
 			hint = "\nWith --bundle-digest, which \"yuba bundle create\" printed, the bundle's own keys are accepted"

@@ -80,3 +80,16 @@ func (s shell) outputs(dir string, variables map[string]any) map[string]json.Raw
 	}
 	return values
 }
+
+// jsonOf is a value for -var.
+func jsonOf(t *testing.T, value any) string {
+	t.Helper()
+	if text, ok := value.(string); ok {
+		return text
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

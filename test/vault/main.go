@@ -6,12 +6,16 @@
 // command "vault" links all plugins and takes several times as long to compile.
 //
 //	vault -listen 127.0.0.1:8200 [-data DIRECTORY]
+//	vault server -config=FILE
 //
 // It starts as Vault does: not initialized, or sealed if the directory has data. Without a directory, its storage is in
-// memory. It prints its address when it serves, and runs until its standard input ends. For tests only.
+// memory. It prints its address when it serves, and runs until its standard input ends. With "server", it is started as Vault
+// itself is, so that it takes the place of Vault's image: the file has the listener and the storage "file", and a signal
+// ends it. For tests only.
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -32,27 +36,52 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "server" {
+		if err := serveAsVault(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "vault:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	listen := flag.String("listen", "127.0.0.1:8200", "the address of the API")
 	data := flag.String("data", "", "the directory of the storage; in memory if empty")
 	level := flag.String("log-level", "error", "which messages to print")
 	flag.Parse()
 	logger := hclog.New(&hclog.LoggerOptions{Name: "vault", Level: hclog.LevelFromString(*level), Output: os.Stderr})
-	if err := serve(*listen, *data, logger); err != nil {
+	ended := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, os.Stdin) //nolint:errcheck // its end is the signal
+		close(ended)
+	}()
+	if err := serve(options{listen: *listen, data: *data, ended: ended}, logger); err != nil {
 		fmt.Fprintln(os.Stderr, "vault:", err)
 		os.Exit(1)
 	}
 }
 
-func serve(listen, data string, logger hclog.Logger) error {
-	storage, err := storageIn(data, logger)
+// options are those of a server.
+type options struct {
+	listen, data string
+	// tls has the certificate of the API; nil: it is served in clear text.
+	tls *tls.Config
+	// ended ends the server.
+	ended <-chan struct{}
+}
+
+func serve(o options, logger hclog.Logger) error {
+	storage, err := storageIn(o.data, logger)
 	if err != nil {
 		return fmt.Errorf("open the storage: %w", err)
 	}
-	l, err := net.Listen("tcp", listen)
+	l, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return err
 	}
 	address := "http://" + l.Addr().String()
+	if o.tls != nil {
+		address = "https://" + l.Addr().String()
+		l = tls.NewListener(l, o.tls)
+	}
 	core, err := vault.NewCore(&vault.CoreConfig{
 		Physical: storage, RedirectAddr: address, Logger: logger, DisableMlock: true,
 		BuiltinRegistry: builtin, LogicalBackends: secrets, CredentialBackends: methods,
@@ -66,14 +95,9 @@ func serve(listen, data string, logger hclog.Logger) error {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
 	fmt.Println(address)
-	ended := make(chan struct{})
-	go func() {
-		io.Copy(io.Discard, os.Stdin) //nolint:errcheck // its end is the signal
-		close(ended)
-	}()
 	select {
 	case err = <-failed:
-	case <-ended:
+	case <-o.ended:
 		server.Close() //nolint:errcheck // nobody waits for answers
 	}
 	// Vault seals itself, so that its storage is complete.

@@ -7,16 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
@@ -32,28 +29,34 @@ func (g *group) newBundleCommand() *cobra.Command {
 		Use:   "bundle BLUEPRINT --modules DIR -o BUNDLE.tar",
 		Short: "Pack all that a blueprint needs into one archive, for a bootstrap without the Internet",
 		Long: `Pack all that a blueprint needs into one archive: the blueprint, the modules, OpenTofu, the providers of the modules that the
-blueprint uses, and the images and charts that these modules declare. "yuba bootstrap --bundle" needs nothing else.
+blueprint uses, and the images, charts and files that these modules declare. "yuba bootstrap --bundle" needs nothing else.
 
 The newest versions of providers that the modules allow are chosen, unless a .terraform.lock.hcl beside a module names one. A module
-declares images and charts in a file bundle.yaml beside its main.tf:
+declares what its machines and Pods need in a file bundle.yaml beside its main.tf:
 
   images: [registry.k8s.io/pause:3.10]
   charts: [charts/vault-0.30.0.tgz]
+  manifests: [manifests]
+
+A module that makes machines or objects in a cluster must have the file; it may say "nothing: true". Files, such as k3s, come from
+their URLs, from a directory (--files), or from a mirror (--files-url), and are verified.
 
 "yuba bundle push" brings images to a registry inside. The command prints the bundle's digest: carry it over another way than the
 bundle, and give it to --bundle-digest.`,
-		Example: "  yuba bootstrap bundle platform.yaml --modules ./modules -o bundle.tar\n  yuba bootstrap --bundle bundle.tar --bundle-digest sha256:… --home ./acme --credentials local=local.env",
-		Args:    ui.Arguments(1, 1),
+		Example: "  yuba bootstrap bundle platform.yaml --modules ./modules -o bundle.tar\n" +
+			"  yuba bootstrap bundle platform.yaml --modules ./modules --files ./downloads -o bundle.tar\n  yuba bootstrap --bundle bundle.tar --bundle-digest sha256:… --home ./acme --credentials local=local.env",
+		Args: ui.Arguments(1, 1),
 	}
 	cmd.Flags().StringVar(&modules, "modules", "", "the directory with the modules of the blueprint's library")
 	b := g.AddBundle(cmd)
+	b.AddFileFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		read, err := g.read(args[0])
 		if err != nil {
 			return err
 		}
 		read.Platform.Name = read.Object.GetName()
-		content, err := contentOf(cmd.Context(), read.Platform, modules)
+		content, err := contentOf(cmd.Context(), read.Platform, modules, b.Platforms())
 		if err != nil {
 			return ui.Exitf(ui.ExitUsage, "bundle what %s needs: %w", args[0], err)
 		}
@@ -63,14 +66,14 @@ bundle, and give it to --bundle-digest.`,
 	return cmd
 }
 
-// contentOf is what the stacks of a platform need.
-func contentOf(ctx context.Context, p *yubav1.Platform, modules string) (c bundle.Content, err error) {
-	needs := map[string][]string{}
-	used := map[string]bool{}
+// contentOf is what the stacks of a platform need on some platforms of machines.
+func contentOf(ctx context.Context, p *yubav1.Platform, modules string, platforms []string) (c bundle.Content, err error) {
+	c.Needs = map[string][]string{}
+	var ofLibrary []plan.Step
 	for _, step := range plan.Steps(p, plan.Given{}) {
 		switch {
 		case step.Spec.Inline != nil:
-			if err := inlineNeeds(ctx, step, needs); err != nil {
+			if err := inlineNeeds(ctx, step, &c, platforms); err != nil {
 				return c, err
 			}
 		case p.Spec.Library == nil || step.Spec.SourceRef.Kind != "ExternalArtifact" || step.Spec.SourceRef.Name != p.Spec.Library.SourceRef.Name:
@@ -78,39 +81,69 @@ func contentOf(ctx context.Context, p *yubav1.Platform, modules string) (c bundl
 		case modules == "":
 			return c, errors.New("name the directory of the library's modules with --modules DIR")
 		default:
-			used[path.Clean(step.Spec.Path)] = true
+			ofLibrary = append(ofLibrary, step)
 		}
 	}
-	if len(used) == 0 {
-		return bundle.Content{Needs: needs}, nil
-	}
-	c = bundle.Content{Needs: needs, Modules: []string{modules}}
-	root, err := os.OpenRoot(modules)
-	if err != nil {
-		return c, fmt.Errorf("read the modules: %w", err)
-	}
-	defer root.Close() //nolint:errcheck // it was only read
-	reader := module.NewProviderReader(root.FS(), module.ReadOptions{})
-	for _, dir := range slices.Sorted(maps.Keys(used)) {
-		if err := addNeeds(ctx, reader, dir, "the module "+dir, needs); err != nil {
+	if len(ofLibrary) > 0 {
+		c.Modules = []string{modules}
+		if err := libraryNeeds(ctx, ofLibrary, modules, &c, platforms); err != nil {
 			return c, err
-		}
-		declared, err := declaredBy(root, dir)
-		if err != nil {
-			return c, err
-		}
-		c.Images = append(c.Images, declared.Images...)
-		for _, chart := range declared.Charts {
-			c.Charts = append(c.Charts, filepath.Join(modules, filepath.FromSlash(dir), filepath.FromSlash(chart)))
 		}
 	}
 	slices.Sort(c.Images)
-	c.Images = slices.Compact(c.Images)
+	slices.Sort(c.Charts)
+	c.Images, c.Charts = slices.Compact(c.Images), slices.Compact(c.Charts)
 	return c, nil
 }
 
-// inlineNeeds adds the providers of a module that is in the blueprint itself.
-func inlineNeeds(ctx context.Context, step plan.Step, needs map[string][]string) (err error) {
+// libraryNeeds adds what modules of the library need.
+func libraryNeeds(ctx context.Context, steps []plan.Step, modules string, c *bundle.Content, platforms []string) error {
+	root, err := os.OpenRoot(modules)
+	if err != nil {
+		return fmt.Errorf("read the modules: %w", err)
+	}
+	defer root.Close() //nolint:errcheck // it was only read
+	reader := module.NewProviderReader(root.FS(), module.ReadOptions{})
+	read := map[string][]string{}
+	for _, step := range steps {
+		dir := path.Clean(step.Spec.Path)
+		name := "the module " + dir
+		providers, known := read[dir]
+		if !known {
+			if providers, err = addNeeds(ctx, reader, dir, name, c.Needs); err != nil {
+				return err
+			}
+			read[dir] = providers
+		}
+		d, err := readDeclaration(root, dir)
+		if err != nil {
+			return err
+		}
+		if d == nil {
+			if mustDeclare(step.Phase, providers) {
+				return undeclaredError(name)
+			}
+			continue
+		}
+		if err := d.addTo(c, step, platforms); err != nil {
+			return fmt.Errorf("read %s of %s: %w", declarationName, name, err)
+		}
+		for _, chart := range d.Charts {
+			c.Charts = append(c.Charts, filepath.Join(modules, filepath.FromSlash(dir), filepath.FromSlash(chart)))
+		}
+		for _, below := range d.Manifests {
+			images, err := imagesBelow(root, dir, below)
+			if err != nil {
+				return err
+			}
+			c.Images = append(c.Images, images...)
+		}
+	}
+	return nil
+}
+
+// inlineNeeds adds what a module in the blueprint itself needs.
+func inlineNeeds(ctx context.Context, step plan.Step, c *bundle.Content, platforms []string) (err error) {
 	dir, err := os.MkdirTemp("", "yuba-module-")
 	if err != nil {
 		return err
@@ -126,99 +159,79 @@ func inlineNeeds(ctx context.Context, step plan.Step, needs map[string][]string)
 			return fmt.Errorf("read the module of %s: %w", step.ID, err)
 		}
 	}
-	return addNeeds(ctx, module.NewProviderReader(root.FS(), module.ReadOptions{}), ".", "the module of "+step.ID, needs)
-}
-
-// addNeeds adds the providers of a module and those that it calls. A bundle that lacked one would fail only inside.
-func addNeeds(ctx context.Context, reader *module.ProviderReader, dir, name string, needs map[string][]string) error {
-	found, err := reader.Read(ctx, dir)
-	switch {
-	case err != nil:
+	name := "the module of " + step.ID
+	providers, err := addNeeds(ctx, module.NewProviderReader(root.FS(), module.ReadOptions{}), ".", name, c.Needs)
+	if err != nil {
 		return err
-	case found.Remote:
-		return fmt.Errorf("%s calls modules that are elsewhere, which a bundle cannot have: copy them to the library", name)
-	case found.Unclear != "":
-		return fmt.Errorf("find the providers of %s: %s", name, found.Unclear)
 	}
-	for source, constraints := range found.Providers {
-		a, err := providers.ParseAddress(source, providers.DefaultHost("tofu"))
-		if err != nil {
-			return fmt.Errorf("find the providers of %s: %w", name, err)
+	text, ok := step.Spec.Inline[declarationName]
+	switch {
+	case ok:
+		d, err := parseDeclaration([]byte(text))
+		if err == nil && len(d.Charts)+len(d.Manifests) > 0 {
+			err = errors.New("a module in a blueprint has no files for charts and manifests")
 		}
-		needs[a.String()] = append(needs[a.String()], constraints...)
+		if err == nil {
+			err = d.addTo(c, step, platforms)
+		}
+		if err != nil {
+			return fmt.Errorf("read %s of %s: %w", declarationName, name, err)
+		}
+	case mustDeclare(step.Phase, providers):
+		return undeclaredError(name)
 	}
 	return nil
 }
 
-// declaration is the file by which a module declares what its Pods need.
-type declaration struct {
-	Images []string `json:"images"`
-	Charts []string `json:"charts"`
-}
-
-const (
-	declarationName = "bundle.yaml"
-	maxDeclaration  = 256 << 10
-)
-
-// declaredBy reads the declaration of a module; most have none.
-func declaredBy(root *os.Root, dir string) (d declaration, err error) {
-	name := path.Join(dir, declarationName)
-	file, err := root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return d, nil
+// addNeeds adds the providers of a module and those that it calls. A bundle that lacked one would fail only inside.
+// It returns their addresses.
+func addNeeds(ctx context.Context, reader *module.ProviderReader, dir, name string, needs map[string][]string) (all []string, err error) {
+	found, err := reader.Read(ctx, dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case found.Remote:
+		return nil, fmt.Errorf("%s calls modules that are elsewhere, which a bundle cannot have: copy them to the library", name)
+	case found.Unclear != "":
+		return nil, fmt.Errorf("find the providers of %s: %s", name, found.Unclear)
 	}
-	if err != nil {
-		return d, fmt.Errorf("read %s of the modules: %w", name, err)
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	text, err := io.ReadAll(io.LimitReader(file, maxDeclaration+1))
-	if err == nil && len(text) > maxDeclaration {
-		err = fmt.Errorf("it has more than %d KiB", maxDeclaration>>10)
-	}
-	if err == nil {
-		err = yaml.UnmarshalStrict(text, &d)
-	}
-	for _, chart := range d.Charts {
-		if err == nil && !filepath.IsLocal(filepath.FromSlash(chart)) {
-			err = fmt.Errorf("the chart %q is not below the module", chart)
+	for source, constraints := range found.Providers {
+		a, err := providers.ParseAddress(source, providers.DefaultHost("tofu"))
+		if err != nil {
+			return nil, fmt.Errorf("find the providers of %s: %w", name, err)
 		}
+		needs[a.String()] = append(needs[a.String()], constraints...)
+		all = append(all, a.String())
 	}
-	if err != nil {
-		return d, fmt.Errorf("read %s of the modules: %w", name, err)
-	}
-	return d, nil
+	return all, nil
 }
 
 // unbundle takes the blueprint and the modules from the bundle of --bundle, unless flags name others.
-func (f *making) unbundle(cmd *cobra.Command) (clean func(), err error) {
+func (f *making) unbundle(cmd *cobra.Command, home string) (clean func(), err error) {
 	name, digest := cmd.Flag("bundle").Value.String(), cmd.Flag("bundle-digest").Value.String()
 	if name == "" || f.from != "" && f.modules != "" {
 		return func() {}, nil
 	}
-	file, err := os.Open(name)
+	a, err := bundle.OpenFile(cmd.Context(), name, digest)
 	if err != nil {
-		return nil, fmt.Errorf("read the bundle: %w", err)
+		return nil, fmt.Errorf("use the bundle %s: %w", name, err)
 	}
-	defer file.Close() //nolint:errcheck // it was only read
-	dir, err := os.MkdirTemp("", "yuba-bundle-")
+	defer a.Close() //nolint:errcheck // it was only read
+	takes := f.from == "" && a.Has(bundle.ManifestDir) || f.modules == "" && a.Has(bundle.ModuleDir)
+	if digest == "" && takes {
+		return nil, ui.Exitf(ui.ExitUsage, "use the bundle %s: its blueprint and modules would run with your credentials: give the digest that \"yuba bootstrap bundle\" printed to --bundle-digest, or name others with --from and --modules. Nothing of it was used", name)
+	}
+	dir, err := besides(home)
 	if err != nil {
 		return nil, err
 	}
-	clean = func() { os.RemoveAll(dir) } //nolint:errcheck // it is a temporary directory
-	summary, err := bundle.Read(cmd.Context(), file, dir)
-	takes := f.from == "" && bundle.Has(dir, bundle.ManifestDir) || f.modules == "" && bundle.Has(dir, bundle.ModuleDir)
-	if err == nil && digest == "" && takes {
-		err = ui.Exitf(ui.ExitUsage, "its blueprint and modules would run with your credentials: give the digest that \"yuba bootstrap bundle\" printed to --bundle-digest, or name others with --from and --modules. Nothing of it was used")
-	}
-	if err == nil && digest != "" && digest != summary.Digest {
-		err = fmt.Errorf("its digest is %s, and --bundle-digest is %s: it is another bundle, or somebody changed it. Nothing of it was used", summary.Digest, digest)
-	}
+	clean = func() { os.RemoveAll(dir) } //nolint:errcheck // the next start of the server needs nothing of it
+	err = a.Extract(cmd.Context(), dir, bundle.ManifestDir, bundle.ModuleDir)
 	own := f.from != "" // a blueprint of one's own need not use the bundle's modules
-	if err == nil && !own && bundle.Has(dir, bundle.ManifestDir) {
+	if err == nil && !own && a.Has(bundle.ManifestDir) {
 		f.from, err = onlyIn(filepath.Join(dir, bundle.ManifestDir), "blueprint", "--from FILE")
 	}
-	if err == nil && f.modules == "" && bundle.Has(dir, bundle.ModuleDir) {
+	if err == nil && f.modules == "" && a.Has(bundle.ModuleDir) {
 		if f.modules, err = onlyIn(filepath.Join(dir, bundle.ModuleDir), "directory of modules", "--modules DIR"); err != nil && own {
 			f.modules, err = "", nil
 		}
@@ -228,6 +241,19 @@ func (f *making) unbundle(cmd *cobra.Command) (clean func(), err error) {
 		return nil, fmt.Errorf("use the bundle %s: %w", name, err)
 	}
 	return clean, nil
+}
+
+// besides makes a directory for parts of a bundle on the disk of a home: a directory for temporary files is often small. A home that
+// is new must stay empty.
+func besides(home string) (string, error) {
+	at := filepath.Dir(home)
+	if entries, err := os.ReadDir(home); err == nil && len(entries) > 0 {
+		at = home
+	}
+	if err := os.MkdirAll(at, 0o700); err != nil {
+		return "", fmt.Errorf("make the directory of the platform: %w", err)
+	}
+	return os.MkdirTemp(at, ".bundle-")
 }
 
 // onlyIn is the only entry of a directory of a bundle.

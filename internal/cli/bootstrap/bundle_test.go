@@ -46,7 +46,7 @@ func contentOfFiles(t *testing.T, text string, files map[string]string) (bundle.
 		t.Fatal(err, problems)
 	}
 	b.Platform.Name = "acme"
-	c, err := contentOf(t.Context(), b.Platform, dir)
+	c, err := contentOf(t.Context(), b.Platform, dir, []string{"linux_amd64"})
 	return c, dir, err
 }
 
@@ -56,13 +56,14 @@ func provider(name, source, version string) string {
 
 func TestABundleHasWhatTheBlueprintUses(t *testing.T) {
 	c, dir, err := contentOfFiles(t, bundled+"  components:\n  - {name: vault}\n  - {name: own, module: {inline: {main.tf: 'resource \"random_id\" \"a\" {}'}}}\n", map[string]string{
-		"local/network/main.tf":  provider("machines", "yuba-dev/machines", "~> 0.1"),
-		"local/machines/main.tf": "module \"child\" { source = \"../../child\" }\n",
-		"child/main.tf":          provider("machines", "yuba-dev/machines", ">= 0.1.2"),
-		"vault/main.tf":          provider("helm", "registry.corp.example/tools/helm", "3.0.0"),
-		"vault/bundle.yaml":      "images: [docker.io/hashicorp/vault:1.21.4]\ncharts: [charts/vault.tgz]\n",
-		"unused/main.tf":         provider("unused", "a/unused", "1.0.0"),
-		"unused/bundle.yaml":     "images: [docker.io/unused]\n",
+		"local/network/main.tf":      provider("machines", "yuba-dev/machines", "~> 0.1"),
+		"local/machines/bundle.yaml": "nothing: true\n",
+		"local/machines/main.tf":     "module \"child\" { source = \"../../child\" }\n",
+		"child/main.tf":              provider("machines", "yuba-dev/machines", ">= 0.1.2"),
+		"vault/main.tf":              provider("helm", "registry.corp.example/tools/helm", "3.0.0"),
+		"vault/bundle.yaml":          "images: [docker.io/hashicorp/vault:1.21.4]\ncharts: [charts/vault.tgz]\n",
+		"unused/main.tf":             provider("unused", "a/unused", "1.0.0"),
+		"unused/bundle.yaml":         "images: [docker.io/unused]\n",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,11 @@ func TestABundleWithABlueprintNeedsItsDigest(t *testing.T) {
 		cmd.Flags().String("bundle", path, "")
 		cmd.Flags().String("bundle-digest", digest, "")
 		f := &making{from: test.from, modules: test.modules}
-		clean, err := f.unbundle(cmd)
+		home := filepath.Join(t.TempDir(), "home")
+		clean, err := f.unbundle(cmd, home)
+		if _, there := os.Lstat(home); there == nil {
+			t.Errorf("%s: the new home is not empty", name)
+		}
 		if err != nil {
 			if test.want == "" || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: %v", name, err)

@@ -23,7 +23,12 @@ type Home interface {
 
 // Bundler writes bundles.
 type Bundler interface {
+	// Create writes the bundle, with more content than the flags name.
 	Create(cmd *cobra.Command, a *session.App, content bundle.Content) error
+	// AddFileFlags adds flags for files that modules declare.
+	AddFileFlags(cmd *cobra.Command)
+	// Platforms are those of the flags.
+	Platforms() []string
 }
 
 // Parts are what other commands lend to this one.

@@ -45,7 +45,7 @@ func (g *group) makes(cmd *cobra.Command) {
 	out := ui.AddOutputFlag(cmd, "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		g.enter()
-		clean, err := f.unbundle(cmd)
+		clean, err := f.unbundle(cmd, g.DataDirectory())
 		if err != nil {
 			return err
 		}

@@ -72,11 +72,22 @@ func AddFlags(cmd *cobra.Command) *Making {
 	return m
 }
 
+// AddFileFlags adds those for files that modules declare.
+func (m *Making) AddFileFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&m.content.FilesFrom, "files", "", "a directory with the files that modules declare, such as k3s; nothing is downloaded then")
+	cmd.Flags().StringVar(&m.content.FilesURL, "files-url", "", "a mirror of these files (default where the modules say)")
+	cmd.MarkFlagsMutuallyExclusive("files", "files-url")
+	ui.CompleteFlag(cmd, "files-url", ui.NoNames)
+}
+
+// Platforms are those of --platform.
+func (m *Making) Platforms() []string { return m.platforms }
+
 // Create writes the bundle, with more content than the flags name.
 func (m *Making) Create(cmd *cobra.Command, a *session.App, more bundle.Content) error {
 	c := &m.content
 	c.Manifests, c.Modules, c.Needs = append(c.Manifests, more.Manifests...), append(c.Modules, more.Modules...), more.Needs
-	c.Charts, c.Images = append(c.Charts, more.Charts...), append(c.Images, more.Images...)
+	c.Charts, c.Images, c.Files = append(c.Charts, more.Charts...), append(c.Images, more.Images...), more.Files
 	return m.run(cmd, a)
 }
 
@@ -161,15 +172,12 @@ func newVerifyCommand(a *session.App) *cobra.Command {
 	}
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		file, err := os.Open(args[0])
-		if err != nil {
-			return err
-		}
-		defer file.Close() //nolint:errcheck // it was only read
-		s, err := bundle.Read(cmd.Context(), file, "")
+		opened, err := bundle.OpenFile(cmd.Context(), args[0], "")
 		if err != nil {
 			return fmt.Errorf("verify %s: %w", args[0], err)
 		}
+		defer opened.Close() //nolint:errcheck // it was only read
+		s := opened.Summary
 		if out.Machine() {
 			return out.Print(a.Out, s)
 		}
@@ -189,7 +197,7 @@ func newPushCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push BUNDLE.tar --to REGISTRY",
 		Short: "Push the images and OCI charts of a bundle to a registry",
-		Long: `Verify a bundle, and push its images and OCI charts to a registry, under their own repositories and tags:
+		Long: `Verify a bundle, and push its images and OCI charts to a registry, under their own repositories and tags, without unpacking it:
 docker.io/rancher/k3s:v1 becomes REGISTRY/rancher/k3s:v1. Credentials are those of "docker login".`,
 		Example: "  yuba bundle push bundle.tar --to registry.corp.example\n  yuba bundle push bundle.tar --to registry.corp.example/mirror",
 		Args:    ui.Arguments(1, 1),
@@ -197,25 +205,17 @@ docker.io/rancher/k3s:v1 becomes REGISTRY/rancher/k3s:v1. Credentials are those 
 	cmd.Flags().StringVar(&to, "to", "", "the registry, HOST or HOST/PATH")
 	cmd.Flags().BoolVar(&insecure, "plain-http", false, "speak HTTP without TLS with the registry")
 	ui.CompleteFlag(cmd, "to", ui.NoNames)
-	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if to == "" {
 			return ui.UsageErrorf(cmd, "--to is missing: name the registry")
 		}
-		file, err := os.Open(args[0])
+		opened, err := bundle.OpenFile(cmd.Context(), args[0], "")
 		if err != nil {
-			return err
-		}
-		defer file.Close() //nolint:errcheck // it was only read
-		dir, err := os.MkdirTemp("", "yuba-bundle-")
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		if _, err := bundle.Read(cmd.Context(), file, dir); err != nil {
 			return fmt.Errorf("push %s: %w", args[0], err)
 		}
+		defer opened.Close() //nolint:errcheck // it was only read
 		pushed := 0
-		err = bundle.Push(cmd.Context(), dir, to, insecure, func(from, to string) {
+		err = opened.Push(cmd.Context(), to, insecure, func(from, to string) {
 			pushed++
 			fmt.Fprintln(a.Out, to)
 		})

@@ -4,9 +4,12 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 )
@@ -216,4 +219,43 @@ func (c *checker) airGap() {
 	for i, part := range p.Components {
 		remote(fmt.Sprintf("spec.components[%d].module", i), part.Module)
 	}
+	c.downloads()
+}
+
+// providerHere is the provider whose machines have k3s already.
+const providerHere = "local"
+
+// downloads checks that machines of the library's own modules do not download k3s from its release. The modules check it again,
+// with all variables.
+func (c *checker) downloads() {
+	p := &c.platform.Spec
+	changed := phaseOf(p, yubav1.PhaseMachines)
+	if !hasPhase(p, yubav1.PhaseMachines) || changed.Module != nil || len(changed.VariablesFrom) > 0 {
+		return
+	}
+	for i, r := range p.Regions {
+		values := map[string]any{}
+		overlay(values, r.Variables)
+		overlay(values, changed.Variables)
+		if r.Provider == providerHere || hasBinaryURL(values["kubernetes"]) {
+			continue
+		}
+		c.say(fmt.Sprintf("spec.regions[%d]", i), "its machines would download k3s from the Internet, and spec.airGap is true. Set the variable kubernetes of the phase machines: "+
+			"{\"binary_url\": \"https://HOST/k3s/VERSION\"}, a server inside with the bundle's directory files/k3s, or {\"binary_url\": \"\"} if the machines' image has k3s")
+	}
+}
+
+// hasBinaryURL reports whether the variable kubernetes says where k3s comes from.
+func hasBinaryURL(value any) bool {
+	raw, ok := value.(apiextensionsv1.JSON)
+	if !ok {
+		return false
+	}
+	var kubernetes struct {
+		BinaryURL *string `json:"binary_url"`
+	}
+	if json.Unmarshal(raw.Raw, &kubernetes) != nil || kubernetes.BinaryURL == nil {
+		return false
+	}
+	return !strings.HasPrefix(*kubernetes.BinaryURL, "https://github.com/")
 }

@@ -215,6 +215,38 @@ func TestAnInlineModuleGetsWhatItDeclares(t *testing.T) {
 	}
 }
 
+func kubernetesOf(text string) func(*yubav1.PlatformSpec) {
+	return func(s *yubav1.PlatformSpec) {
+		s.Phases = append(s.Phases, yubav1.PlatformPhase{Name: yubav1.PhaseMachines, Variables: map[string]apiextensionsv1.JSON{"kubernetes": {Raw: []byte(text)}}})
+	}
+}
+
+// Behind an air gap, machines have k3s, or get it from a server inside; their module is told, and checks what it renders.
+func TestMachinesBehindAnAirGap(t *testing.T) {
+	airGap := func(s *yubav1.PlatformSpec) { s.AirGap = true }
+	for name, p := range map[string]*yubav1.Platform{
+		"a mirror inside":          acme(airGap, kubernetesOf(`{"binary_url": "https://mirror.corp.example/k3s/v1"}`)),
+		"an image with k3s":        acme(airGap, kubernetesOf(`{"binary_url": ""}`)),
+		"machines of this machine": acme(airGap, func(s *yubav1.PlatformSpec) { s.Regions[0].Provider = "local" }),
+		"a module of one's own": acme(airGap, func(s *yubav1.PlatformSpec) {
+			s.Phases = []yubav1.PlatformPhase{{Name: yubav1.PhaseMachines, Module: &yubav1.PlatformModule{Path: "own"}}}
+		}),
+	} {
+		if problems := Check(p); len(problems) > 0 {
+			t.Errorf("%s: %v", name, problems)
+		}
+		told := slices.ContainsFunc(step(t, p, Given{}, "eu-1/machines").Spec.Vars, func(v infrav1.Variable) bool { return v.Name == "air_gap" && string(v.Value.Raw) == "true" })
+		if !told {
+			t.Errorf("%s: the module is not told", name)
+		}
+	}
+	for _, v := range step(t, acme(), Given{}, "eu-1/machines").Spec.Vars {
+		if v.Name == "air_gap" {
+			t.Error("modules without the variable would get it")
+		}
+	}
+}
+
 func TestProblems(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		platform *yubav1.Platform
@@ -234,7 +266,9 @@ func TestProblems(t *testing.T) {
 		"outputs of a later phase": {acme(func(s *yubav1.PlatformSpec) {
 			s.Phases = []yubav1.PlatformPhase{{Name: yubav1.PhaseNetwork, Module: &yubav1.PlatformModule{Path: "a", Reads: []string{"machines/machines"}}}}
 		}), "not before network"},
-		"the internet behind an air gap": {acme(func(s *yubav1.PlatformSpec) { s.AirGap = true }, components(yubav1.PlatformComponent{Name: "a", Module: &yubav1.PlatformModule{Registry: &yubav1.PlatformRegistryModule{Source: "a/b/c", Version: "1"}}})), "public registry"},
+		"the internet behind an air gap":                            {acme(func(s *yubav1.PlatformSpec) { s.AirGap = true }, components(yubav1.PlatformComponent{Name: "a", Module: &yubav1.PlatformModule{Registry: &yubav1.PlatformRegistryModule{Source: "a/b/c", Version: "1"}}})), "public registry"},
+		"machines that download behind an air gap":                  {acme(func(s *yubav1.PlatformSpec) { s.AirGap = true }), "its machines would download k3s from the Internet"},
+		"machines that download from its release behind an air gap": {acme(func(s *yubav1.PlatformSpec) { s.AirGap = true }, kubernetesOf(`{"binary_url": "https://github.com/k3s-io/k3s/releases/download/v1"}`)), "its machines would download k3s"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			problems := Check(c.platform)

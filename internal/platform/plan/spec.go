@@ -149,6 +149,9 @@ func (r *region) standard(s *Step) map[string]any {
 	}
 	switch s.Phase {
 	case yubav1.PhaseMachines:
+		if p.Spec.AirGap {
+			values["air_gap"] = true
+		}
 		values["control_planes"], values["workers"] = max(r.spec.ControlPlanes, 1), r.spec.Workers
 		if r.spec.Size != "" {
 			values["size"], values["worker_size"] = r.spec.Size, cmp.Or(r.spec.WorkerSize, r.spec.Size)

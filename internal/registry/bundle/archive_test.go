@@ -42,6 +42,20 @@ func pack(t *testing.T, files map[string]string) ([]byte, bundle.Summary) {
 	return out.Bytes(), s
 }
 
+func open(t *testing.T, archive []byte) (*bundle.Archive, error) {
+	t.Helper()
+	return bundle.Open(t.Context(), bytes.NewReader(archive), int64(len(archive)))
+}
+
+func entriesOf(t *testing.T, dir string) []os.DirEntry {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
 func TestABundle(t *testing.T) {
 	archive, s := pack(t, content)
 	again, _ := pack(t, content)
@@ -49,7 +63,10 @@ func TestABundle(t *testing.T) {
 		t.Error("the same content makes another archive")
 	}
 	dir := t.TempDir()
-	got, err := bundle.Read(t.Context(), bytes.NewReader(archive), dir)
+	got, err := open(t, archive)
+	if err == nil {
+		err = got.Extract(t.Context(), dir, "a", "b", "b.x")
+	}
 	if err != nil || got.Digest != s.Digest || got.Size != 5003 || len(got.Files) != 4 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -58,8 +75,8 @@ func TestABundle(t *testing.T) {
 			t.Errorf("%s is %q, %v", name, is, err)
 		}
 	}
-	if got, err := bundle.Read(t.Context(), bytes.NewReader(archive), ""); err != nil || got.Digest != s.Digest {
-		t.Error(got, err)
+	if some := t.TempDir(); got.Extract(t.Context(), some, "b") != nil || len(entriesOf(t, some)) != 1 || !got.Has("b") || got.Has("c") {
+		t.Errorf("one part has %v", entriesOf(t, some))
 	}
 	link := tree(t, content)
 	if err := os.Symlink("/etc/passwd", filepath.Join(link, "link")); err != nil {
@@ -76,12 +93,12 @@ func TestADamagedBundleIsRefused(t *testing.T) {
 	for at := 0; at < len(archive)-1024; at += 37 {
 		damaged := bytes.Clone(archive)
 		damaged[at] ^= 0x20
-		if got, err := bundle.Read(t.Context(), bytes.NewReader(damaged), ""); err == nil && got.Digest == s.Digest && !padding(archive, at) {
+		if got, err := open(t, damaged); err == nil && got.Digest == s.Digest && !padding(archive, at) {
 			t.Errorf("byte %d can change", at)
 		}
 	}
 	for length := 0; length < len(archive)-2048; length += 101 {
-		if _, err := bundle.Read(t.Context(), bytes.NewReader(archive[:length]), ""); err == nil {
+		if _, err := open(t, archive[:length]); err == nil {
 			t.Errorf("%d bytes are enough", length)
 		}
 	}
@@ -139,15 +156,14 @@ func TestHostileBundlesAreRefused(t *testing.T) {
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
-			dir := t.TempDir()
-			_, err = bundle.Read(t.Context(), &out, dir)
+			_, err = open(t, out.Bytes())
 			var invalid *bundle.InvalidError
 			if !errors.As(err, &invalid) || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("want %q, got %v", test.says, err)
 			}
 		})
 	}
-	if _, err := bundle.Read(t.Context(), strings.NewReader(strings.Repeat("x", 2048)), ""); err == nil || !strings.Contains(err.Error(), "not a tar archive") {
+	if _, err := open(t, []byte(strings.Repeat("x", 2048))); err == nil || !strings.Contains(err.Error(), "not a tar archive") {
 		t.Error(err)
 	}
 }

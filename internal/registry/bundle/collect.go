@@ -27,6 +27,7 @@ const (
 	ProvidersFile = "providers.tar"
 	ModuleDir     = "modules"
 	ChartDir      = "charts"
+	FileDir       = "files"
 	ImageDir      = "images"
 	ManifestDir   = "manifests"
 )
@@ -49,6 +50,9 @@ type Content struct {
 	Modules, Charts, Manifests []string
 	// Images are references of images and charts in OCI registries.
 	Images []string
+	// Files are fetched from their URLs, unless FilesFrom is a directory that has them, or FilesURL a mirror.
+	Files               []Fetch
+	FilesFrom, FilesURL string
 }
 
 // Collect brings content to a directory, from which [Pack] makes a bundle. What is there from an earlier attempt is not
@@ -83,6 +87,9 @@ func Collect(ctx context.Context, c Content, dir string, tell func(format string
 		}
 	}
 	if err := c.providers(ctx, locks, dir, tell); err != nil {
+		return err
+	}
+	if err := c.files(ctx, dir, tell); err != nil {
 		return err
 	}
 	return c.images(ctx, dir, tell)

@@ -37,8 +37,9 @@ func (o *origin) library(t *testing.T) (blueprint, modules string) {
 	}
 	for name, text := range map[string]string{
 		blueprint: blueprintInside,
-		filepath.Join(modules, "local", "network", "main.tf"):  object("network") + "output \"network\" { value = {} }\n",
-		filepath.Join(modules, "local", "machines", "main.tf"): object("machines") + "output \"machines\" { value = { api_endpoint = \"\", addresses = [] } }\n",
+		filepath.Join(modules, "local", "network", "main.tf"):      object("network") + "output \"network\" { value = {} }\n",
+		filepath.Join(modules, "local", "machines", "main.tf"):     object("machines") + "output \"machines\" { value = { api_endpoint = \"\", addresses = [] } }\n",
+		filepath.Join(modules, "local", "machines", "bundle.yaml"): "nothing: true\n",
 		// The blueprint does not use it, so nobody needs its provider.
 		filepath.Join(modules, "unused", "main.tf"): "terraform {\n  required_providers {\n    no = { source = \"registry.invalid/a/b\" }\n  }\n}\n",
 	} {

@@ -65,6 +65,9 @@ locals {
 
   release = var.kubernetes.binary_url == null ? "https://github.com/k3s-io/k3s/releases/download/${replace(var.kubernetes.version, "+", "%2B")}" : var.kubernetes.binary_url
 
+  # The images that k3s needs itself come with its program. Only with the Internet, k3s pulls them.
+  airgap_images = local.release != "" && coalesce(var.kubernetes.airgap_images, var.air_gap)
+
   files = { for n in local.nodes : n.name => concat([
     {
       path        = "/etc/rancher/k3s/config.yaml"
@@ -79,7 +82,7 @@ locals {
     {
       path        = "/etc/yuba/k3s.env"
       permissions = "0644"
-      content     = "K3S_URL='${local.release}'\nK3S_SHA256_AMD64='${lookup(var.kubernetes.sha256, "amd64", "")}'\nK3S_SHA256_ARM64='${lookup(var.kubernetes.sha256, "arm64", "")}'\n"
+      content     = "K3S_URL='${local.release}'\nK3S_SHA256_AMD64='${lookup(var.kubernetes.sha256, "amd64", "")}'\nK3S_SHA256_ARM64='${lookup(var.kubernetes.sha256, "arm64", "")}'\n${local.airgap_images ? "K3S_IMAGES='true'\n" : ""}"
     },
     {
       path        = "/usr/local/lib/yuba/install-k3s"

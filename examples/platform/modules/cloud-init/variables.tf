@@ -41,6 +41,7 @@ variable "kubernetes" {
     version                   = optional(string, "v1.34.2+k3s1")
     sha256                    = optional(map(string), {})
     binary_url                = optional(string)
+    airgap_images             = optional(bool)
     cni                       = optional(string, "flannel")
     pod_cidr                  = optional(string, "10.42.0.0/16")
     service_cidr              = optional(string, "10.43.0.0/16")
@@ -127,4 +128,10 @@ variable "call_home_token" {
     condition     = can(regex("^[A-Za-z0-9_-]*$", var.call_home_token))
     error_message = "call_home_token is what Yuba made: letters, digits, underscores and hyphens."
   }
+}
+
+variable "air_gap" {
+  type        = bool
+  default     = false
+  description = "Whether machines reach no Internet."
 }

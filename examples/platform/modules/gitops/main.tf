@@ -1,5 +1,7 @@
 locals {
-  documents = { for i, d in var.manifests : format("%03d", i) => d }
+  # "flux install --export" has the namespace, too, which is made here.
+  documents = { for i, d in var.manifests : format("%03d", i) => d
+  if !(yamldecode(d).kind == "Namespace" && yamldecode(d).metadata.name == var.namespace) }
   # Kinds must be served, and namespaces exist, before objects of them.
   first = { for k, d in local.documents : k => d if contains(["Namespace", "CustomResourceDefinition"], yamldecode(d).kind) }
   rest  = { for k, d in local.documents : k => d if !contains(keys(local.first), k) }
@@ -22,7 +24,14 @@ resource "kubectl_manifest" "controller" {
 
   yaml_body         = each.value
   server_side_apply = true
-  depends_on        = [kubectl_manifest.first]
+  # The phase is ready when the controllers run.
+  wait_for_rollout = true
+
+  timeouts {
+    create = "5m"
+  }
+
+  depends_on = [kubectl_manifest.first]
 }
 
 resource "kubectl_manifest" "source" {

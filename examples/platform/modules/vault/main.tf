@@ -1,12 +1,17 @@
-# The store of the External Secrets Operator. Vault itself is initialised by "yuba bootstrap vault": its keys must not be in
-# a state.
+locals {
+  address = var.server == null ? var.address : "https://vault.${var.server.namespace}.svc:8200"
+}
+
+# The store of the External Secrets Operator. Vault itself is initialised by "yuba vault init": its keys must not be in a state.
 resource "kubectl_manifest" "store" {
+  count = var.store ? 1 : 0
+
   yaml_body = yamlencode({
     apiVersion = "external-secrets.io/v1"
     kind       = "ClusterSecretStore"
     metadata   = { name = var.platform }
     spec = { provider = { vault = merge({
-      server  = var.address
+      server  = local.address
       path    = var.mount
       version = "v2"
       auth = { kubernetes = {
@@ -16,4 +21,12 @@ resource "kubectl_manifest" "store" {
       } }
     }, var.ca == "" ? {} : { caBundle = base64encode(var.ca) }) } }
   })
+  depends_on = [kubectl_manifest.server]
+
+  lifecycle {
+    precondition {
+      condition     = local.address != ""
+      error_message = "Name the Vault that exists with address, or install one with server."
+    }
+  }
 }

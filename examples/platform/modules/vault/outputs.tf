@@ -1,5 +1,5 @@
 output "vault" {
-  description = "The store's name."
-  value       = { address = var.address, store = var.platform }
-  depends_on  = [kubectl_manifest.store]
+  description = "The address of Vault, and the name of the store."
+  value       = { address = local.address, store = var.store ? var.platform : "" }
+  depends_on  = [kubectl_manifest.store, kubectl_manifest.server]
 }

@@ -60,6 +60,7 @@ module "cloud_init" {
   join_token          = var.join_token
   call_home           = var.call_home
   call_home_token     = var.call_home_token
+  air_gap             = var.air_gap
 }
 
 # Cloud-init runs once, so changes of it do not touch machines that exist. A new generation replaces them.

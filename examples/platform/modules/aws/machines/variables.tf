@@ -98,6 +98,7 @@ variable "kubernetes" {
     version                   = optional(string, "v1.34.2+k3s1")
     sha256                    = optional(map(string), {})
     binary_url                = optional(string)
+    airgap_images             = optional(bool)
     cni                       = optional(string, "flannel")
     pod_cidr                  = optional(string, "10.42.0.0/16")
     service_cidr              = optional(string, "10.43.0.0/16")
@@ -130,4 +131,10 @@ variable "call_home_token" {
   default     = ""
   sensitive   = true
   description = "One-time token for it."
+}
+
+variable "air_gap" {
+  type        = bool
+  default     = false
+  description = "Whether machines reach no Internet: what they would download from there fails the plan."
 }

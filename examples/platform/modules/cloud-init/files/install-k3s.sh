@@ -15,16 +15,28 @@ esac
 fetch() {
 	curl --proto '=https' --tlsv1.2 --fail --silent --show-error --location --retry 20 --retry-delay 3 --retry-all-errors --max-time 600 --output "$2" "$1"
 }
-if [ -z "$sum" ]; then
-	# The same check that k3s' own installer does: it finds damage, and trusts the place of the release.
-	fetch "$K3S_URL/sha256sum-$arch.txt" /run/k3s.sums
-	sum=$(awk -v name="k3s$suffix" '$2 == name { print $1 }' /run/k3s.sums)
+# The same check that k3s' own installer does: it finds damage, and trusts the place of the release.
+listed() {
+	[ -f /run/k3s.sums ] || fetch "$K3S_URL/sha256sum-$arch.txt" /run/k3s.sums
+	awk -v name="$1" '$2 == name { print $1 }' /run/k3s.sums
+}
+# verified FILE TARGET SUM
+verified() {
+	fetch "$K3S_URL/$1" "$2.new"
+	if ! echo "$3  $2.new" | sha256sum --check --status; then
+		rm -f "$2.new"
+		echo "install k3s: $K3S_URL/$1 does not have the SHA-256 $3" >&2
+		exit 1
+	fi
+}
+# Without the Internet, k3s finds the images that it needs itself here.
+if [ -n "${K3S_IMAGES:-}" ]; then
+	images=/var/lib/rancher/k3s/agent/images
+	mkdir -p "$images"
+	verified "k3s-airgap-images-$arch.tar.zst" "$images/k3s.tar.zst" "$(listed "k3s-airgap-images-$arch.tar.zst")"
+	mv "$images/k3s.tar.zst.new" "$images/k3s.tar.zst"
 fi
-fetch "$K3S_URL/k3s$suffix" "$program.new"
-if ! echo "$sum  $program.new" | sha256sum --check --status; then
-	rm -f "$program.new"
-	echo "install k3s: $K3S_URL/k3s$suffix does not have the SHA-256 $sum" >&2
-	exit 1
-fi
+[ -n "$sum" ] || sum=$(listed "k3s$suffix")
+verified "k3s$suffix" "$program" "$sum"
 chmod 0755 "$program.new"
 mv "$program.new" "$program"

@@ -1,0 +1,108 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/yuba-dev/yuba/internal/registry/bundle"
+)
+
+func sum(text string) string {
+	s := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(s[:])
+}
+
+const list = "sha256sum-amd64.txt"
+
+// k3s is a file whose checksum is in a list beside it.
+func k3s(server string) bundle.Fetch {
+	return bundle.Fetch{Path: "k3s/v1+k3s1/k3s", URL: server + "/v1%2Bk3s1/k3s", Sums: server + "/v1%2Bk3s1/" + list}
+}
+
+// Files come from their URLs, from a mirror or from a directory, and are verified: nothing else is in the bundle.
+func TestFilesOfModules(t *testing.T) {
+	right := map[string]string{"k3s": "the program", list: sum("images") + "  k3s-airgap-images-amd64.tar.zst\n" + sum("the program") + " *k3s\n"}
+	for sentence, test := range map[string]struct {
+		files  map[string]string
+		change func(*bundle.Fetch)
+		fails  string
+	}{
+		"a list of checksums":          {right, nil, ""},
+		"a declared checksum":          {map[string]string{"k3s": "the program"}, func(f *bundle.Fetch) { f.Sums, f.SHA256 = "", sum("the program") }, ""},
+		"a declared one beside a list": {right, func(f *bundle.Fetch) { f.SHA256 = sum("another") }, "the one in declared is " + sum("another")},
+		"another file":                 {map[string]string{"k3s": "another", list: right[list]}, nil, "its SHA-256 sum is " + sum("another")},
+		"a list without it":            {map[string]string{"k3s": "the program", list: sum("x") + "  other\nnonsense\n"}, nil, list + " does not list k3s"},
+		"no list":                      {map[string]string{"k3s": "the program"}, nil, list},
+		"no file":                      {map[string]string{list: right[list]}, nil, "k3s"},
+		"no checksum":                  {right, func(f *bundle.Fetch) { f.Sums = "" }, "declares neither sha256 nor sums"},
+	} {
+		asked := ""
+		server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+			asked += r.URL.EscapedPath() + "\n"
+			text, ok := test.files[filepath.Base(r.URL.Path)]
+			if !ok {
+				http.NotFound(out, r)
+				return
+			}
+			out.Write([]byte(text)) //nolint:errcheck // the test finds out
+		}))
+		flat, mirror := t.TempDir(), t.TempDir()
+		for name, text := range test.files {
+			for _, path := range []string{filepath.Join(flat, name), filepath.Join(mirror, "k3s", "v1+k3s1", name)} {
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for from, c := range map[string]bundle.Content{"its URL": {}, "a mirror": {FilesURL: server.URL + "/inside/"}, "a directory": {FilesFrom: flat}, "a directory like a mirror": {FilesFrom: mirror}} {
+			dir := t.TempDir()
+			file := k3s(server.URL)
+			if test.change != nil {
+				test.change(&file)
+			}
+			c.Files, asked = []bundle.Fetch{file}, ""
+			err := bundle.Collect(t.Context(), c, dir, func(string, ...any) {})
+			place := filepath.Join(dir, bundle.FileDir, "k3s", "v1+k3s1", "k3s")
+			got, _ := os.ReadFile(place) //nolint:errcheck // it may not be there
+			if test.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), test.fails) || !strings.Contains(err.Error(), "bundle the file k3s/v1+k3s1/k3s") || string(got) == "another" {
+					t.Errorf("%s, from %s: %q, %v", sentence, from, got, err)
+				}
+				continue
+			}
+			if err != nil || string(got) != "the program" || strings.HasPrefix(from, "a dir") && asked != "" || from == "a mirror" && !strings.Contains(asked, "/inside/k3s/v1%2Bk3s1/k3s") {
+				t.Errorf("%s, from %s: %q, %v, asked for %s", sentence, from, got, err, asked)
+			}
+			asked = ""
+			if err := bundle.Collect(t.Context(), c, dir, func(string, ...any) {}); err != nil || strings.Contains(asked, "/k3s\n") {
+				t.Errorf("%s, again: %v, asked for %s", sentence, err, asked)
+			}
+		}
+		server.Close()
+	}
+}
+
+// Without a connection, the error says what to download, and how to give it.
+func TestAFileThatIsNotThereIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	err := bundle.Collect(t.Context(), bundle.Content{Files: []bundle.Fetch{k3s("https://127.0.0.1:1")}, FilesFrom: dir}, t.TempDir(), func(string, ...any) {})
+	if err == nil || !strings.Contains(err.Error(), dir+" has neither k3s/v1+k3s1/"+list+" nor "+list+". Download it there from\n    https://127.0.0.1:1/v1%2Bk3s1/") {
+		t.Error(err)
+	}
+	err = bundle.Collect(t.Context(), bundle.Content{Files: []bundle.Fetch{k3s("https://127.0.0.1:1")}}, t.TempDir(), func(string, ...any) {})
+	if err == nil || !strings.Contains(err.Error(), "with --files, or a mirror with --files-url") {
+		t.Error(err)
+	}
+}

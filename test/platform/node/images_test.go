@@ -1,0 +1,75 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+// importVault gives the node an image of the program vault of test/vault, at its place in Vault's own image.
+func (w *world) importVault(image string) {
+	w.t.Helper()
+	program, err := os.ReadFile(filepath.Join(w.root, "bin", "vault"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var content bytes.Buffer
+	files := tar.NewWriter(&content)
+	err = files.WriteHeader(&tar.Header{Name: "bin/vault", Mode: 0o755, Size: int64(len(program))})
+	if err == nil {
+		_, err = files.Write(program)
+	}
+	if err == nil {
+		err = files.Close()
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	result, err := mutate.AppendLayers(empty.Image, layer)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	config, err := result.ConfigFile()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", runtime.GOARCH
+	if result, err = mutate.ConfigFile(result, config); err != nil {
+		w.t.Fatal(err)
+	}
+	ref, err := name.NewTag(image)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	archive := filepath.Join(w.dir, "vault.tar")
+	if err := tarball.WriteToFile(archive, ref, result); err != nil {
+		w.t.Fatal(err)
+	}
+	w.must("", "ctr", "--address", w.socket(), "--namespace", "k8s.io", "images", "import", archive)
+}
+
+// importYuba gives the node Yuba's images.
+func (w *world) importYuba() {
+	w.t.Helper()
+	w.must("", "sh", "-c", `tar -C "$1" -cf - oci-layout index.json blobs | ctr --address "$2" --namespace k8s.io images import -`, "sh", *images, w.socket())
+	w.say("Yuba's images are there")
+}
+
+// socket is that of the node's containerd.
+func (w *world) socket() string { return filepath.Join(w.dir, "node", "containerd.sock") }

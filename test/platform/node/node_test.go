@@ -1,0 +1,20 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node_test
+
+import "testing"
+
+// TestTheComponentsOfAPlatform applies the modules gitops, vault and yuba to a real node, and uses what they install.
+func TestTheComponentsOfAPlatform(t *testing.T) {
+	w := newWorld(t)
+	for _, component := range []struct {
+		name string
+		use  func()
+	}{{"gitops", w.followsGit}, {"vault", w.keepsSecrets}, {"yuba", w.takesCalls}} {
+		t.Run(component.name, func(t *testing.T) {
+			defer w.as(t)()
+			component.use()
+		})
+	}
+}

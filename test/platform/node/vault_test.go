@@ -1,0 +1,231 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	"filippo.io/age/armor"
+
+	"github.com/yuba-dev/yuba/internal/home/pki"
+	"github.com/yuba-dev/yuba/internal/platform/vaultinit"
+)
+
+// keepsSecrets applies the module vault, initialises Vault for offline recipients, and unseals it with their shares after a restart.
+func (w *world) keepsSecrets() {
+	w.t.Helper()
+	w.importVault("docker.io/hashicorp/vault:1.21.4")
+	v := &vault{world: w, file: filepath.Join(w.dir, "vault-keys.json"), ca: filepath.Join(w.dir, "vault-ca.crt")}
+	v.prepare()
+	variables := map[string]any{"platform": "acme-eu", "kubeconfig": w.inline, "ca": string(v.authority),
+		"server": map[string]any{"tls_secret": "vault-tls", "image_pull_policy": "Never", "storage": "1Gi", "storage_class": "machine"}}
+	w.apply("vault", "vault", variables)
+
+	v.forward()
+	var recipients []string
+	for range 3 {
+		identity, err := age.GenerateX25519Identity()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		v.identities = append(v.identities, identity)
+		recipients = append(recipients, "-r", identity.Recipient().String())
+	}
+	init := append([]string{"vault", "init", "--address", v.url, "--ca-file", v.ca, "--key-file", v.file, "--external-secrets", "external-secrets/external-secrets", "-o", "json"}, recipients...)
+	var done vaultinit.Outcome
+	if out := w.must("", "yuba", init...); json.Unmarshal([]byte(out), &done) != nil || done.Verb != vaultinit.VerbInit || !done.RootTokenRevoked || done.Threshold != 2 || done.Version != "1.21.4" {
+		w.t.Errorf("the initialisation says %s", out)
+	}
+	if out := w.must("", "yuba", init...); json.Unmarshal([]byte(out), &done) != nil || done.Verb != vaultinit.VerbNothing {
+		w.t.Errorf("the second one says %s", out)
+	}
+	w.kubectl("-n", "vault", "wait", "pod/vault-0", "--for=condition=Ready", "--timeout=60s")
+	w.say("Vault " + done.Version + " is initialised, once, and ready")
+	v.logins()
+	w.say("External Secrets' account reads secrets, another one cannot log in")
+
+	w.kubectl("-n", "vault", "delete", "pod", "vault-0")
+	w.eventually(time.Minute, "Vault runs again, sealed", func() error {
+		out, err := w.run("", "yuba", "kubectl", "-n", "vault", "get", "pod", "vault-0", "-o", "jsonpath={.status.phase} {.status.containerStatuses[0].ready}")
+		if err == nil && out != "Running false" {
+			err = errors.New(out)
+		}
+		return err
+	})
+	v.forward()
+	v.unseal()
+	w.kubectl("-n", "vault", "wait", "pod/vault-0", "--for=condition=Ready", "--timeout=60s")
+	w.say("two of three recipients have unsealed it after a restart")
+	if out, err := w.tofu("vault", "plan", "-no-color", "-input=false", "-detailed-exitcode"); err != nil {
+		w.t.Errorf("the module vault has changes after all that: %v\n%s", err, out)
+	}
+}
+
+// vault is the Vault of the node.
+type vault struct {
+	*world
+	file, ca, url string
+	authority     []byte
+	identities    []*age.X25519Identity
+}
+
+// externalSecrets is the release whose kinds the module needs; its controller is not part of this test.
+const externalSecrets = "github.com/external-secrets/external-secrets@v0.20.4"
+
+// prepare makes what exists before Vault: its volume and certificate, and the kinds and the account of External Secrets.
+func (v *vault) prepare() {
+	v.t.Helper()
+	var found struct{ Dir string }
+	if out := v.golang("mod", "download", "-json", externalSecrets); json.Unmarshal([]byte(out), &found) != nil || found.Dir == "" {
+		v.t.Fatal(out)
+	}
+	v.kubectl("apply", "--server-side", "-f", filepath.Join(found.Dir, "config", "crds", "bases", "external-secrets.io_clustersecretstores.yaml"))
+	authority, err := pki.OpenAuthority(filepath.Join(v.dir, "vault-ca"), "vault", time.Now())
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	leaf := pki.Leaf{Base: filepath.Join(v.dir, "vault-leaf"), CommonName: "vault", Hosts: []string{"vault.vault.svc", "127.0.0.1"}, Life: time.Hour}
+	if _, err := authority.Keep(leaf, time.Now()); err != nil {
+		v.t.Fatal(err)
+	}
+	v.authority = authority.PEM()
+	v.write(v.ca, string(v.authority))
+	data := filepath.Join(v.dir, "vault-data")
+	if err := errors.Join(os.Mkdir(data, 0o700), os.Chown(data, 100, 1000)); err != nil {
+		v.t.Fatal(err)
+	}
+	v.object("apiVersion: v1\nkind: Namespace\nmetadata: {name: vault}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: external-secrets}\n")
+	v.kubectl("-n", "vault", "create", "secret", "tls", "vault-tls", "--cert", leaf.CertificateFile(), "--key", leaf.KeyFile())
+	v.kubectl("-n", "external-secrets", "create", "serviceaccount", "external-secrets")
+	v.object(volume("vault", "data-vault-0", "vault", data))
+}
+
+// forward forwards a port of this machine to Vault, as an operator does.
+func (v *vault) forward() {
+	v.t.Helper()
+	cmd := v.command("yuba", "kubectl", "-n", "vault", "port-forward", "pod/vault-0", ":8200")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	v.t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	from, ok := strings.CutPrefix(line, "Forwarding from ")
+	if from, _, _ = strings.Cut(from, " "); err != nil || !ok {
+		v.t.Fatalf("port-forward says %q: %v", line, err)
+	}
+	v.url = "https://" + from
+}
+
+// ask sends a request to Vault over TLS that it verifies.
+func (v *vault) ask(method, path, token string, body any) (int, map[string]any) {
+	v.t.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(v.authority)
+	text, err := json.Marshal(body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(v.t.Context(), method, v.url+"/v1/"+path, bytes.NewReader(text))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	request.Header.Set("X-Vault-Token", token)
+	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was only read
+	out := map[string]any{}
+	json.NewDecoder(answer.Body).Decode(&out) //nolint:errcheck // some answers have no body
+	return answer.StatusCode, out
+}
+
+// logins checks who can log in with a token of the cluster, and to what.
+func (v *vault) logins() {
+	v.t.Helper()
+	login := func(namespace, account string) (int, string) {
+		token := strings.TrimSpace(v.kubectl("-n", namespace, "create", "token", account))
+		code, out := v.ask(http.MethodPost, "auth/kubernetes/login", "", map[string]string{"role": "external-secrets", "jwt": token})
+		auth, _ := out["auth"].(map[string]any)
+		text, _ := auth["client_token"].(string)
+		return code, text
+	}
+	if code, _ := login("default", "default"); code != http.StatusForbidden {
+		v.t.Errorf("another account logs in: %d", code)
+	}
+	code, token := login("external-secrets", "external-secrets")
+	if code != http.StatusOK {
+		v.t.Fatalf("External Secrets logs in: %d", code)
+	}
+	for path, want := range map[string]int{"secret/data/missing": http.StatusNotFound, "sys/mounts": http.StatusForbidden} {
+		if code, _ := v.ask(http.MethodGet, path, token, nil); code != want {
+			v.t.Errorf("%s: %d, want %d", path, code, want)
+		}
+	}
+}
+
+// unseal gives Vault the shares of two recipients, which only their identities decrypt.
+func (v *vault) unseal() {
+	v.t.Helper()
+	text, err := os.ReadFile(v.file)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	var keys vaultinit.File
+	if err := json.Unmarshal(text, &keys); err != nil || len(keys.Shares) != 3 || keys.RootToken != "" {
+		v.t.Fatalf("the key file: %v: %s", err, text)
+	}
+	for i, identity := range v.identities[:2] {
+		share, err := age.Decrypt(armor.NewReader(strings.NewReader(keys.Shares[i].Sealed)), identity)
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		var key bytes.Buffer
+		if _, err := key.ReadFrom(share); err != nil {
+			v.t.Fatal(err)
+		}
+		if strings.Contains(string(text), key.String()) {
+			v.t.Error("the key file has a share in clear text")
+		}
+		if _, err := age.Decrypt(armor.NewReader(strings.NewReader(keys.Shares[i].Sealed)), v.identities[2]); err == nil {
+			v.t.Error("a recipient decrypts the share of another one")
+		}
+		code, out := v.ask(http.MethodPost, "sys/unseal", "", map[string]string{"key": key.String()})
+		if sealed, _ := out["sealed"].(bool); code != http.StatusOK || sealed != (i == 0) {
+			v.t.Errorf("share %d: %d %v", i+1, code, out)
+		}
+	}
+}
+
+// volume is a volume on this machine, and the claim that it is for.
+func volume(name, claim, namespace, path string) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %s}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  storageClassName: machine
+  persistentVolumeReclaimPolicy: Retain
+  claimRef: {name: %s, namespace: %s}
+  hostPath: {path: %s, type: Directory}
+`, name, claim, namespace, path)
+}

@@ -1,0 +1,61 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/hcl"
+)
+
+// configuration is the part of Vault's configuration that this program knows. Other names are those of Vault, which tests with
+// this program do not need.
+type configuration struct {
+	Listener map[string]struct {
+		Address string `hcl:"address"`
+		Cert    string `hcl:"tls_cert_file"`
+		Key     string `hcl:"tls_key_file"`
+	} `hcl:"listener"`
+	Storage map[string]struct {
+		Path string `hcl:"path"`
+	} `hcl:"storage"`
+}
+
+// serveAsVault is "vault server".
+func serveAsVault(args []string) error {
+	flags := flag.NewFlagSet("vault server", flag.ContinueOnError)
+	name := flags.String("config", "", "the file with the configuration")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(*name)
+	if err != nil {
+		return err
+	}
+	var c configuration
+	if err := hcl.Decode(&c, string(text)); err != nil {
+		return fmt.Errorf("read %s: %w", *name, err)
+	}
+	listener, storage := c.Listener["tcp"], c.Storage["file"]
+	if listener.Address == "" || listener.Cert == "" || storage.Path == "" {
+		return errors.New("want a listener \"tcp\" with address, tls_cert_file and tls_key_file, and a storage \"file\" with path")
+	}
+	cert, err := tls.LoadX509KeyPair(listener.Cert, listener.Key)
+	if err != nil {
+		return fmt.Errorf("read the certificate: %w", err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	logger := hclog.New(&hclog.LoggerOptions{Name: "vault", Level: hclog.Info, Output: os.Stderr})
+	return serve(options{listen: listener.Address, data: storage.Path, ended: ctx.Done(),
+		tls: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}}, logger)
+}
