@@ -14,7 +14,8 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state/migration"
 )
 
-// TestTwoPeopleMigrateAtOnce: to two places. One is refused, and the state is at one place, whole.
+// TestTwoPeopleMigrateAtOnce: to two places. The second waits for the first, or is refused. In any case the
+// state is at one place, whole.
 func TestTwoPeopleMigrateAtOnce(t *testing.T) {
 	t.Parallel()
 	y, obj, e := migrating(t)
@@ -32,7 +33,7 @@ func TestTwoPeopleMigrateAtOnce(t *testing.T) {
 			t.Errorf("%s sees the password", who)
 		}
 	}
-	// Whoever was faster, at most one copy is the stack's, and the source is still one of equal content.
+	// Whoever was last, one copy is the stack's.
 	at := e
 	if seen.Status.Backend != nil && strings.Contains(seen.Status.Backend.Location, other.front.URL) {
 		at = other
