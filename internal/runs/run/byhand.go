@@ -83,6 +83,12 @@ func (c *StateChange) Check() error {
 		return errors.New("state push requires a state")
 	case c.Verb == StatePush && c.Preview:
 		return errors.New("state push has no preview; compare the states before you push")
+	case c.Preview && (c.Verb == StateUnlock || c.Verb == StateList || c.Verb == StateShow):
+		return errors.New("state " + string(c.Verb) + " has no preview")
+	case c.BreakLock != "" && c.Verb != StateMigrate:
+		return errors.New("state " + string(c.Verb) + " breaks no lock; only a migration does")
+	case c.Accept && c.Verb != StateMigrate:
+		return errors.New("state " + string(c.Verb) + " has nothing to accept; only a migration does")
 	case c.Verb.Inspects() && !c.Preview:
 		return errors.New(string(c.Verb) + " changes nothing: it is a preview")
 	case c.Verb == StateConsole && (len(c.Input) == 0 || len(c.Input) > MaxInput):
