@@ -63,7 +63,7 @@ func ShellLock(id string) string { return id + ".lock" }
 // verbs are the changes of a state and their numbers of arguments.
 var verbs = map[StateVerb]struct{ least, most int }{
 	StateMove: {2, 2}, StateRemove: {1, 1000}, StateImport: {2, 2}, StatePush: {0, 0}, StateRollback: {1, 1}, StateMigrate: {0, 0},
-	StateUnlock: {1, 1}, StateList: {0, 0}, StateShow: {1, 1},
+	StateUnlock: {1, 1}, StateList: {0, 1000}, StateShow: {1, 1},
 	StateTaint: {1, 1}, StateUntaint: {1, 1}, StateReplaceProvider: {2, 2}, StateRefresh: {0, 1000}, StateConsole: {0, 0}, StateGraph: {0, 0},
 }
 

@@ -215,7 +215,7 @@ func (r Record) PublicTo(user string) Record {
 	if change := r.Spec.StateChange; change != nil && change.Verb.Reads() && r.By != user {
 		change.Input = nil // the change and the result are copies
 		if result := r.Result; result != nil {
-			result.Text, result.State = "", nil
+			result.Text, result.State, result.StateMore = "", nil, 0
 			if result.FailedStep != StepInit { // others may quote values
 				result.Diagnosis, result.Warnings = nil, nil
 				if result.Error != "" {
