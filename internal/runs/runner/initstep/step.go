@@ -177,12 +177,12 @@ func (s *Step) replayInit() (initflow.Event, error) {
 }
 
 // BlamesInit reports whether the first process after a replay failed in a way that init might have
-// prevented: with an error without a resource. A nil stream is that of a process whose errors are not known.
+// prevented: with an error without a resource.
 func (s *Step) BlamesInit(stream *plan.Stream, e process.Exit) bool {
 	if !s.initState.Replayed || e.Signal != 0 || e.Interrupted != "" || e.Code != 1 {
 		return false
 	}
-	return stream == nil || slices.ContainsFunc(stream.Errors(), func(d diagnostic.Diagnostic) bool { return d.Address == "" })
+	return slices.ContainsFunc(stream.Errors(), func(d diagnostic.Diagnostic) bool { return d.Address == "" })
 }
 
 // ProveInit records that a process succeeded with a replayed init.

@@ -37,7 +37,7 @@ func (s *stateStep) inspect(ctx context.Context) error {
 		}
 		c.Args, c.Stdin = append(c.Args, varFiles...), change.Input
 	}
-	stream, e, err := s.planning.afterInit(ctx, c)
+	stream, e, err := s.program.Tofu(ctx, c) // only runs that plan get the init of another stack
 	if err != nil {
 		return err
 	}

@@ -136,11 +136,7 @@ func (s *planStep) afterInit(ctx context.Context, c supervisor.Command) (*plan.S
 	if err != nil {
 		return stream, e, err
 	}
-	blamed := stream
-	if c.Complaints != nil {
-		blamed = nil
-	}
-	if !s.init.BlamesInit(blamed, e) {
+	if !s.init.BlamesInit(stream, e) {
 		return stream, e, s.init.ProveInit(e)
 	}
 	if err := s.init.InitAfterAll(ctx); err != nil {
