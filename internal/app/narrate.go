@@ -107,6 +107,8 @@ func runInWords(rec run.Record) string {
 	switch {
 	case result.Outcome == run.OutcomeCanceled:
 		return rec.Spec.Title() + " canceled"
+	case result.Outcome != run.OutcomeSucceeded && rec.Spec.StateChange != nil && rec.Spec.StateChange.Verb.Reads():
+		return fmt.Sprintf("%s %s", rec.Spec.Title(), result.Outcome) // the reason can quote the state
 	case result.Outcome != run.OutcomeSucceeded:
 		why, _, _ := strings.Cut(strings.TrimSpace(result.Error), "\n")
 		return fmt.Sprintf("%s %s: %s", rec.Spec.Title(), result.Outcome, shorten.CutBytes(why, maxRunLine))

@@ -31,7 +31,9 @@ func TestALineForEachRun(t *testing.T) {
 		"not planned, its modules are unchanged": {Result: &run.Result{Outcome: run.OutcomeSucceeded, SameModules: true}},
 		"plan canceled":                          {Spec: run.Spec{Operation: run.OperationPlan}, Result: &run.Result{Outcome: run.OutcomeCanceled}},
 		"shell done":                             {Spec: run.Spec{Operation: run.OperationShell}, Result: &run.Result{Outcome: run.OutcomeSucceeded}},
-		"apply failed: no such bucket":           {Spec: run.Spec{Operation: run.OperationApply}, Result: &run.Result{Outcome: run.OutcomeFailed, Error: "no such bucket\nmain.tf:3"}},
+		"console failed": {Spec: run.Spec{Operation: run.OperationState, StateChange: &run.StateChange{Verb: run.StateConsole, Preview: true}},
+			Result: &run.Result{Outcome: run.OutcomeFailed, Error: "a value"}},
+		"apply failed: no such bucket": {Spec: run.Spec{Operation: run.OperationApply}, Result: &run.Result{Outcome: run.OutcomeFailed, Error: "no such bucket\nmain.tf:3"}},
 		"plan failed: " + strings.Repeat("x", maxRunLine) + "…": {Spec: run.Spec{Operation: run.OperationPlan},
 			Result: &run.Result{Outcome: run.OutcomeFailed, Error: strings.Repeat("x", 2*maxRunLine)}},
 	} {

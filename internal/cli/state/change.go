@@ -13,8 +13,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/kit/shell"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 )
@@ -122,8 +124,56 @@ func doChange(ctx context.Context, s *session.Session, key types.NamespacedName,
 	if err := tellChange(s, rec, flags.out); err != nil {
 		return err
 	}
-	s.News("Compare the program and the real infrastructure with the new state, or undo the change:\n    yuba replan %s --wait\n    yuba state undo %s", s.Call(key), s.Call(key))
+	undo, how := "yuba state undo "+s.Call(key), ", or undo the change"
+	if rec.Spec.Backend.Kind == run.BackendOwn {
+		if undo = inverse(s.Call(key), change); undo == "" {
+			how = ""
+		}
+	}
+	s.News("Compare the program and the real infrastructure with the new state%s:\n    yuba replan %s --wait%s", how, s.Call(key), indented(undo))
 	return nil
+}
+
+func indented(command string) string {
+	if command == "" {
+		return ""
+	}
+	return "\n    " + command
+}
+
+// inverse is the command that takes a change back in a custom backend, of whose states Yuba stores no versions. It is
+// empty if no command can.
+func inverse(stack string, c run.StateChange) string {
+	var quoted []string
+	for _, arg := range c.Args {
+		quoted = append(quoted, shell.Quote(arg))
+	}
+	switch c.Verb {
+	case run.StateMove, run.StateReplaceProvider:
+		return fmt.Sprintf("yuba state %s %s %s %s", c.Verb, stack, quoted[1], quoted[0])
+	case run.StateTaint:
+		return fmt.Sprintf("yuba state untaint %s %s", stack, quoted[0])
+	case run.StateUntaint:
+		return fmt.Sprintf("yuba state taint %s %s", stack, quoted[0])
+	case run.StateImport:
+		return fmt.Sprintf("yuba state rm %s %s", stack, quoted[0])
+	case run.StateRemove:
+		if len(c.Args) == 1 {
+			return fmt.Sprintf("yuba state import %s %s ID", stack, quoted[0])
+		}
+		return fmt.Sprintf("yuba state import %s ADDRESS ID", stack)
+	}
+	return ""
+}
+
+// storesVersions refuses commands that need versions of the state.
+func storesVersions(s *session.Session, t *infrav1.Terraform, action string) error {
+	if !t.KeepsOwnState() {
+		return nil
+	}
+	key := session.KeyOf(t)
+	return ui.Exitf(ui.ExitRefused, "%s %s: it keeps its state in a custom backend, and Yuba stores no versions of it. Use the backend's own versions, or take a change back "+
+		"with the opposite command, such as:\n    yuba state mv %s TO FROM\n    yuba state untaint %s ADDRESS", action, key, s.Call(key), s.Call(key))
 }
 
 // carryChange starts the run of a change and waits for its end.
@@ -151,6 +201,8 @@ func ended(ctx context.Context, s *session.Session, action string, key types.Nam
 	switch {
 	case rec.Result == nil:
 		return rec, fmt.Errorf("%s %s: run %s has ended, and its result is not known yet. See:\n    yuba runs %s", action, key, id, s.Call(key))
+	case rec.Result.Outcome != run.OutcomeSucceeded && rec.Spec.StateChange != nil && rec.Spec.StateChange.Verb.Inspects() && rec.Result.Text != "":
+		return rec, ui.Exitf(ui.ExitRunFailed, "%s %s failed:\n%s", action, key, rec.Result.Text) // nobody else can read why
 	case rec.Result.Outcome != run.OutcomeSucceeded:
 		return rec, ui.Exitf(ui.ExitRunFailed, "%s %s: %s\nThe run's log:\n    yuba logs %s --run %s", action, key, rec.Result.Error, s.Call(key), id)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -62,29 +63,39 @@ func evaluate(ctx context.Context, s *session.Session, key types.NamespacedName,
 	return inspect(ctx, s, key, run.StateChange{Verb: run.StateConsole, Preview: true, Input: []byte(strings.TrimRight(expressions, "\r\n") + "\n")})
 }
 
-// converse evaluates lines until the input ends. An expression that fails does not end it.
+// converse evaluates lines until the input ends, or Ctrl-C. An expression that fails, or that the server refuses, does not
+// end it.
 func converse(ctx context.Context, s *session.Session, key types.NamespacedName) error {
 	s.News("Expressions of %s, one on each line. Ctrl-D ends.", key)
-	lines := bufio.NewScanner(s.In)
-	for fmt.Fprint(s.Err, "> "); lines.Scan(); fmt.Fprint(s.Err, "> ") {
-		switch text := strings.TrimSpace(lines.Text()); text {
+	lines := bufio.NewReader(s.In)
+	for {
+		fmt.Fprint(s.Err, "> ")
+		line, err := s.ReadLine(lines)
+		if err != nil || line == "" {
+			s.News("")
+			return err
+		}
+		switch text := strings.TrimSpace(line); text {
 		case "":
 		case "exit":
 			return nil
 		default:
 			err := evaluate(ctx, s, key, text)
-			var coded *ui.CodedError
-			if errors.As(err, &coded) && coded.Code == ui.ExitRunFailed && ctx.Err() == nil {
-				s.News("%v", err)
-				err = nil
+			if err != nil && (ctx.Err() != nil || !isOfExpression(err)) {
+				return err
 			}
 			if err != nil {
-				return err
+				s.News("%v", err)
 			}
 		}
 	}
-	s.News("")
-	return lines.Err()
+}
+
+// isOfExpression reports whether another expression, or the same one later, may succeed.
+func isOfExpression(err error) bool {
+	var coded *ui.CodedError
+	var status apierrors.APIStatus
+	return errors.As(err, &coded) && coded.Code == ui.ExitRunFailed || errors.As(err, &status) && status.Status().Code/100 == 4
 }
 
 // inspect shows what a run that only reads says.

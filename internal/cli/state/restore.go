@@ -7,12 +7,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
@@ -34,7 +36,11 @@ The plan is only shown: after the restore, the stack makes its own, which waits 
 		Args:    ui.Arguments(2, 2), ValidArgsFunction: a.StackAnd(stateVersions, false),
 	}
 	flags := addChangeFlags(cmd)
-	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, rest []string) error {
+	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, rest []string) error {
+		key := session.KeyOf(t)
+		if err := storesVersions(s, t, "restore the state of"); err != nil {
+			return err
+		}
 		list, err := s.Content.Versions(ctx, key.Namespace, key.Name)
 		if err != nil {
 			return s.StackError("list the versions of the state of", key, err)
@@ -116,14 +122,18 @@ func newStateUndoCommand(a *session.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo NAME",
 		Short: "Undo the last change of the state that a person made",
-		Long: `Undo the last change of the state: mv, rm, import, taint, untaint, replace-provider, refresh, push, rollback, restore, or a shell's. The command
-restores the version before it, as "yuba state restore" does: it shows what the state would lose and gain and the plan that would
-follow, and asks. It refuses if an apply wrote the state since. Undo again to get the change back.`,
+		Long: `Undo the last change of the state: mv, rm, import, taint, untaint, replace-provider, refresh, push, rollback or restore. The command restores the version
+before it, as "yuba state restore" does: it shows what the state would lose and gain and the plan that would follow, and asks. It
+refuses if something else wrote the state since, such as an apply, a shell or a migration. Undo again to get the change back.`,
 		Example: "  yuba state undo vpc\n  yuba state undo vpc --dry-run",
 		Args:    ui.Arguments(1, 1), ValidArgsFunction: a.StackNames(false),
 	}
 	flags := addChangeFlags(cmd)
-	cmd.RunE = a.OnName(func(ctx context.Context, s *session.Session, key types.NamespacedName, _ []string) error {
+	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, _ []string) error {
+		key := session.KeyOf(t)
+		if err := storesVersions(s, t, "undo the last change of the state of"); err != nil {
+			return err
+		}
 		version, err := versionBefore(ctx, s, key)
 		if err != nil {
 			return err
@@ -150,14 +160,29 @@ func versionBefore(ctx context.Context, s *session.Session, key types.Namespaced
 	if err != nil {
 		return "", s.StackError("read the last change of the state of", key, err)
 	}
-	if !rec.Spec.Operation.ByHand() {
-		return "", ui.Exitf(ui.ExitRefused, "undo the last change of the state of %s: run %s made it (%s), and it changed real resources. To plan on an earlier state:\n    yuba state history %s\n    yuba state restore %s VERSION", key, last, rec.Spec.Title(), s.Call(key), s.Call(key))
+	i := slices.IndexFunc(list.Items, func(v state.Version) bool { return v.RunID != last })
+	if i < 0 {
+		return "", ui.Exitf(ui.ExitNotFound, "no version before %s of the state of %s is stored", list.Items[len(list.Items)-1].ID, key)
 	}
-	for _, v := range list.Items {
-		if v.RunID != last {
-			s.News("Undoing %s of run %s, requested by %s.", rec.Spec.Title(), last, rec.By)
-			return v.ID, nil
-		}
+	if why := noUndo(rec, list.Items[0], list.Items[i], s.Call(key)); why != "" {
+		return "", ui.Exitf(ui.ExitRefused, "undo the last change of the state of %s: run %s made it (%s), and %s", key, last, rec.Spec.Title(), why)
 	}
-	return "", ui.Exitf(ui.ExitNotFound, "no version before %s of the state of %s is stored", list.Items[len(list.Items)-1].ID, key)
+	s.News("Undoing %s of run %s, requested by %s.", rec.Spec.Title(), last, rec.By)
+	return list.Items[i].ID, nil
+}
+
+// noUndo says why the last change of a state is not undone, and what to do; empty if it can be.
+func noUndo(rec run.Record, last, before state.Version, stack string) string {
+	restore := fmt.Sprintf(". To plan on an earlier state:\n    yuba state history %s\n    yuba state restore %s VERSION", stack, stack)
+	switch change := rec.Spec.StateChange; {
+	case rec.Spec.Operation == run.OperationShell:
+		return "in a shell, tofu may have changed real resources" + restore
+	case rec.Spec.Operation != run.OperationState:
+		return "it changed real resources" + restore
+	case change != nil && change.Verb == run.StateMigrate:
+		return fmt.Sprintf("the version before it is older than what the other backend had. Move the state back:\n    yuba state migrate %s --to BACKEND", stack)
+	case last.Lineage != before.Lineage:
+		return "the version before it has another lineage, " + before.Lineage + restore
+	}
+	return ""
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,17 +84,17 @@ of the stack reads the state there.`,
 	cmd.RunE = a.OnStack(func(ctx context.Context, s *session.Session, t *infrav1.Terraform, addresses []string) error {
 		key := session.KeyOf(t)
 		if t.KeepsOwnState() {
-			rec, err := carryChange(ctx, s, key, run.StateChange{Verb: run.StateList}, "")
+			rec, err := carryChange(ctx, s, key, run.StateChange{Verb: run.StateList, Args: addresses}, "")
 			if err != nil {
 				return err
 			}
-			return listResources(s, resourcesBelow(slices.Concat([]run.StateResource{}, rec.Result.State), addresses), out)
+			return listRead(s, key, rec, out)
 		}
 		file, err := stateFile(ctx, s, key, "")
 		if err != nil {
 			return err
 		}
-		return listResources(s, resourcesBelow(listed(file.Resources), addresses), out)
+		return listResources(s, listed(state.Below(file.Resources, addresses)), out)
 	})
 	return cmd
 }
@@ -108,6 +107,20 @@ func listed(resources []state.Resource) []run.StateResource {
 			Deposed: r.Deposed, Tainted: r.Tainted})
 	}
 	return list
+}
+
+// listRead lists what a run read. Programs must not take a part for the whole.
+func listRead(s *session.Session, key types.NamespacedName, rec run.Record, out *ui.Output) error {
+	for _, warning := range rec.Result.Warnings {
+		s.News("Warning: %s", warning)
+	}
+	if err := listResources(s, slices.Concat([]run.StateResource{}, rec.Result.State), out); err != nil {
+		return err
+	}
+	if more := rec.Result.StateMore; more > 0 && out.Machine() {
+		return ui.Exitf(ui.ExitFailure, "the list is incomplete: it lacks %d resources. Name the addresses that you want:\n    yuba state list %s ADDRESS...", more, s.Call(key))
+	}
+	return nil
 }
 
 func listResources(s *session.Session, resources []run.StateResource, out *ui.Output) error {
@@ -126,24 +139,6 @@ func listResources(s *session.Session, resources []run.StateResource, out *ui.Ou
 		fmt.Fprintln(s.Out, r.Address+mark)
 	}
 	return nil
-}
-
-// resourcesBelow are the resources at or below these addresses.
-func resourcesBelow(all []run.StateResource, addresses []string) []run.StateResource {
-	if len(addresses) == 0 {
-		return all
-	}
-	found := []run.StateResource{}
-	for _, r := range all {
-		for _, address := range addresses {
-			rest, ok := strings.CutPrefix(r.Address, address)
-			if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-				found = append(found, r)
-				break
-			}
-		}
-	}
-	return found
 }
 
 func newStateShowCommand(a *session.App) *cobra.Command {

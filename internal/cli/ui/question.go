@@ -40,15 +40,18 @@ func (c *Console) confirm(question, how, want string) error {
 	return nil
 }
 
-// readLine reads a line, until Ctrl-C.
-func (c *Console) readLine() (string, error) {
+func (c *Console) readLine() (string, error) { return c.ReadLine(bufio.NewReader(c.In)) }
+
+// ReadLine reads a line with its end, until Ctrl-C. It is empty at the end of the input. The reader keeps what follows
+// the line, for the next one.
+func (c *Console) ReadLine(in *bufio.Reader) (string, error) {
 	type line struct {
 		text string
 		err  error
 	}
 	typed := make(chan line, 1)
 	go func() {
-		text, err := bufio.NewReader(c.In).ReadString('\n')
+		text, err := in.ReadString('\n')
 		typed <- line{text, err}
 	}()
 	select {

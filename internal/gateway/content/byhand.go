@@ -60,10 +60,12 @@ func readBody(w http.ResponseWriter, r *http.Request, c *run.StateChange) (err e
 // mayChange refuses what users who may only change states may not do: breaking a lock and reading a state
 // have rights of their own.
 func (h *Handler) mayChange(r *http.Request, obj *infrav1.Terraform, c *run.StateChange) error {
-	switch {
-	case c.BreakLock != "" || c.Verb == run.StateUnlock:
-		return h.may(r, obj, "create", "unlock", "break its lock", "let its holder release it")
-	case c.Verb.Reads():
+	if c.BreakLock != "" || c.Verb == run.StateUnlock {
+		if err := h.may(r, obj, "create", "unlock", "break its lock", "let its holder release it"); err != nil {
+			return err
+		}
+	}
+	if c.Verb.Reads() {
 		return h.may(r, obj, "get", "state", "read its state", "let somebody else read it")
 	}
 	return nil

@@ -106,10 +106,14 @@ func TestWhoMayBreakALock(t *testing.T) {
 	s := newSite(t)
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "changes-" + s.namespace}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{content.Group}, Resources: []string{"terraforms/change"}, Verbs: []string{"create"}}}}
-	if err := apitest.Client(t).Create(t.Context(), role); err != nil {
-		t.Fatal(err)
+	breaker := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "breaks-" + s.namespace}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{content.Group}, Resources: []string{"terraforms/change", "terraforms/unlock"}, Verbs: []string{"create"}}}}
+	for _, r := range []*rbacv1.ClusterRole{role, breaker} {
+		if err := apitest.Client(t).Create(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
 	}
-	admin, changes := s.as("admin"), s.as(role.Name)
+	admin, changes, breaks := s.as("admin"), s.as(role.Name), s.as(breaker.Name)
 	migrate := run.StateChange{Verb: run.StateMigrate, BreakLock: "l1"}
 	_, err := changes.Change(t.Context(), s.namespace, "vpc", migrate, "moved")
 	checkStatus(t, err, http.StatusForbidden, "terraforms/unlock")
@@ -121,9 +125,16 @@ func TestWhoMayBreakALock(t *testing.T) {
 	checkStatus(t, err, http.StatusConflict, "has changed")
 	_, err = changes.Change(t.Context(), s.namespace, "vpc", run.StateChange{Verb: run.StateUnlock, Args: []string{"l1"}}, "")
 	checkStatus(t, err, http.StatusForbidden, "terraforms/unlock")
-	for _, read := range []run.StateChange{{Verb: run.StateList}, {Verb: run.StateShow, Args: []string{"a.b"}}} {
+	reads := []run.StateChange{{Verb: run.StateList}, {Verb: run.StateShow, Args: []string{"a.b"}}, {Verb: run.StateGraph, Preview: true},
+		{Verb: run.StateConsole, Preview: true, Input: []byte("1\n")}}
+	for _, read := range reads {
 		_, err = changes.Change(t.Context(), s.namespace, "vpc", read, "")
 		checkStatus(t, err, http.StatusForbidden, "terraforms/state")
+		read.BreakLock = "l1"
+		_, err = breaks.Change(t.Context(), s.namespace, "vpc", read, "")
+		checkStatus(t, err, http.StatusForbidden, "terraforms/state")
+		_, err = admin.Change(t.Context(), s.namespace, "vpc", read, "")
+		checkStatus(t, err, http.StatusBadRequest, "breaks no lock")
 	}
 }
 

@@ -10,7 +10,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 )
 
 // madePrefix begins the names that disarmed parts of repositories get.
@@ -37,8 +39,8 @@ func watch(writable []string) (grounds []ground, err error) {
 		}
 		g := ground{root, map[string]bool{}}
 		grounds = append(grounds, g)
-		heads, err := headsIn(root.FS())
-		if err != nil {
+		heads, err := headsIn(root.FS(), func(string, fs.DirEntry) {})
+		if err != nil && !errors.Is(err, fs.ErrPermission) {
 			return nil, errors.Join(fmt.Errorf("look for repositories in %s: %w", dir, err), leave(grounds))
 		}
 		for _, name := range heads {
@@ -66,24 +68,45 @@ func disarm(grounds []ground, said func(was, is string)) (err error) {
 	return errors.Join(err, leave(grounds))
 }
 
-func (g ground) disarm(said func(was, is string)) error {
-	heads, err := headsIn(g.FS())
-	if err != nil {
-		return err
-	}
+func (g ground) disarm(said func(was, is string)) (err error) {
+	var opened []mode
+	heads, err := headsIn(g.FS(), func(name string, e fs.DirEntry) { opened = g.open(opened, name, e) })
+	defer func() {
+		for _, was := range slices.Backward(opened) {
+			err = errors.Join(err, g.Chmod(was.name, was.perm))
+		}
+	}()
 	for _, name := range heads {
 		if g.known[name] {
 			continue
 		}
 		to := g.free(name)
-		if err := g.Rename(name, to); err != nil {
-			return err
+		if problem := g.Rename(name, to); problem != nil {
+			err = errors.Join(err, problem) // a decoy must not save the others
+			continue
 		}
 		if said != nil {
 			said(filepath.Join(g.Name(), name), filepath.Join(g.Name(), to))
 		}
 	}
-	return nil
+	return err
+}
+
+// mode is what a directory had before it was opened.
+type mode struct {
+	name string
+	perm fs.FileMode
+}
+
+// open lets this process read and change a directory: a call can take these rights away to hide a repository, as git needs
+// none of them.
+func (g ground) open(opened []mode, name string, e fs.DirEntry) []mode {
+	const rights = 0o700
+	info, err := e.Info()
+	if err != nil || info.Mode()&rights == rights || g.Chmod(name, info.Mode().Perm()|rights) != nil {
+		return opened
+	}
+	return append(opened, mode{name, info.Mode().Perm()})
 }
 
 // free is the name that something gets.
@@ -98,11 +121,18 @@ func (g ground) free(name string) string {
 }
 
 // headsIn are the .git, and the HEAD of each repository without one: git takes a directory with a HEAD and
-// objects, or with the address of another one's, for a repository.
-func headsIn(fsys fs.FS) (names []string, err error) {
+// objects, or with the address of another one's, for a repository. A directory that cannot be read is an error beside the
+// names, unless it is another user's. entering is called before a directory is read.
+func headsIn(fsys fs.FS, entering func(name string, e fs.DirEntry)) (names []string, err error) {
+	var unread []error
 	err = fs.WalkDir(fsys, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
+		case errors.Is(err, fs.ErrPermission):
+			if info, problem := fs.Lstat(fsys, name); problem != nil || !ofOthers(info) {
+				unread = append(unread, err)
+			}
+			return nil
+		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
 			return err
@@ -113,12 +143,20 @@ func headsIn(fsys fs.FS) (names []string, err error) {
 			}
 		case e.IsDir() && e.Name() == tofuDir:
 			return fs.SkipDir
+		case e.IsDir():
+			entering(name, e)
 		case strings.EqualFold(e.Name(), "HEAD") && bare(fsys, path.Dir(name)):
 			names = append(names, name)
 		}
 		return nil
 	})
-	return names, err
+	return names, errors.Join(append(unread, err)...)
+}
+
+// ofOthers reports whether something is another user's: no call made it, and git obeys no repository of others.
+func ofOthers(info fs.FileInfo) bool {
+	is, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(is.Uid) != os.Geteuid()
 }
 
 // bare reports whether a directory has what git wants beside a HEAD.

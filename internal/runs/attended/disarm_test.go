@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -66,5 +67,55 @@ func TestNoOtherRepositoryIsRenamed(t *testing.T) {
 	}
 	if len(said) > 0 {
 		t.Errorf("renamed %v", said)
+	}
+}
+
+// TestRightsHideNoRepository: git enters a directory that nobody may list, and reads a .git beside which nobody may write.
+func TestRightsHideNoRepository(t *testing.T) {
+	if os.Geteuid() == 0 { // root may do everything
+		self := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
+		self.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		self.Env, self.Dir = []string{"TMPDIR=/tmp"}, "/"
+		out, err := self.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	dir := t.TempDir()
+	modes := map[string]os.FileMode{"closed": 0o311, "decoy": 0o555, "deep/closed": 0, "open": 0o755}
+	grounds, err := watch([]string{dir})
+	must(t, err)
+	for sub, perm := range modes {
+		at := filepath.Join(dir, sub)
+		must(t, os.MkdirAll(filepath.Join(at, ".git"), 0o755))
+		must(t, os.Chmod(at, perm)) //nolint:gosec // that is the test
+	}
+	must(t, os.Chmod(dir, 0o311)) //nolint:gosec // that is the test
+	if has, err := hasGit(filepath.Join(dir, "closed")); !has || err != nil {
+		t.Errorf("a closed directory counts as one without a repository: %v", err)
+	}
+	if paths, err := besideGit(nil, filepath.Join(dir, "deep")); len(paths) > 0 || err != nil {
+		t.Errorf("tofu may write %s: %v", paths, err)
+	}
+	var renamed []string
+	if err := disarm(grounds, func(was, _ string) { renamed = append(renamed, was) }); err != nil || len(renamed) != len(modes) {
+		t.Errorf("renamed %s: %v", renamed, err)
+	}
+	if info, err := os.Lstat(dir); err != nil || info.Mode().Perm() != 0o311 {
+		t.Errorf("the directory itself has the mode %s: %v", info.Mode(), err)
+	}
+	must(t, os.Chmod(dir, 0o755)) //nolint:gosec // it is removed
+	for sub, perm := range modes {
+		at := filepath.Join(dir, sub)
+		info, err := os.Lstat(at)
+		must(t, err)
+		if info.Mode().Perm() != perm {
+			t.Errorf("%s has the mode %s", sub, info.Mode())
+		}
+		must(t, os.Chmod(at, 0o755)) //nolint:gosec // it is removed
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			t.Errorf("%s still has a repository", sub)
+		}
 	}
 }

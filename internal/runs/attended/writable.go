@@ -57,6 +57,9 @@ func besideGit(paths []string, dir string) ([]string, error) {
 		return append(paths, dir), err
 	}
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return paths, nil // it may have one
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +80,18 @@ func besideGit(paths []string, dir string) ([]string, error) {
 	return paths, nil
 }
 
-// hasGit reports whether there is a .git in a directory or below it.
+// hasGit reports whether there is a .git in a directory or below it, or may be: in a directory of this user that only tofu
+// would make readable.
 func hasGit(dir string) (has bool, err error) {
-	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+	err = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
+		case errors.Is(err, fs.ErrPermission):
+			if info, problem := os.Lstat(name); problem == nil && ofOthers(info) {
+				return nil
+			}
+			has = true
+			return fs.SkipAll
+		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
 			return err

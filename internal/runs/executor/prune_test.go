@@ -150,3 +150,19 @@ func BenchmarkPruneOfAHundredRuns(b *testing.B) {
 		}
 	}
 }
+
+func TestRunsThatOnlyReadTakeNoPlaces(t *testing.T) {
+	h := newHome(t)
+	h.leave("r1", "r2")
+	for _, id := range []string{"r3", "r4", "r5"} {
+		rec := h.record(id)
+		rec.Spec.Operation, rec.Spec.StateChange = run.OperationState, &run.StateChange{Verb: run.StateConsole, Preview: true}
+		if err := h.exec.Prepare(t.Context(), rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.prune(2*time.Hour, records.PruneRequest{Keep: records.Keep{Runs: 2}})
+	if diff := cmp.Diff([]string{"r5", "r4", "r3", "r2", "r1"}, h.listed(10)); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+}

@@ -63,7 +63,7 @@ func ShellLock(id string) string { return id + ".lock" }
 // verbs are the changes of a state and their numbers of arguments.
 var verbs = map[StateVerb]struct{ least, most int }{
 	StateMove: {2, 2}, StateRemove: {1, 1000}, StateImport: {2, 2}, StatePush: {0, 0}, StateRollback: {1, 1}, StateMigrate: {0, 0},
-	StateUnlock: {1, 1}, StateList: {0, 0}, StateShow: {1, 1},
+	StateUnlock: {1, 1}, StateList: {0, 1000}, StateShow: {1, 1},
 	StateTaint: {1, 1}, StateUntaint: {1, 1}, StateReplaceProvider: {2, 2}, StateRefresh: {0, 1000}, StateConsole: {0, 0}, StateGraph: {0, 0},
 }
 
@@ -83,6 +83,12 @@ func (c *StateChange) Check() error {
 		return errors.New("state push requires a state")
 	case c.Verb == StatePush && c.Preview:
 		return errors.New("state push has no preview; compare the states before you push")
+	case c.Preview && (c.Verb == StateUnlock || c.Verb == StateList || c.Verb == StateShow):
+		return errors.New("state " + string(c.Verb) + " has no preview")
+	case c.BreakLock != "" && c.Verb != StateMigrate:
+		return errors.New("state " + string(c.Verb) + " breaks no lock; only a migration does")
+	case c.Accept && c.Verb != StateMigrate:
+		return errors.New("state " + string(c.Verb) + " has nothing to accept; only a migration does")
 	case c.Verb.Inspects() && !c.Preview:
 		return errors.New(string(c.Verb) + " changes nothing: it is a preview")
 	case c.Verb == StateConsole && (len(c.Input) == 0 || len(c.Input) > MaxInput):

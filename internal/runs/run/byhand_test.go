@@ -4,6 +4,8 @@
 package run
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,7 +30,7 @@ func TestStateChangesThatCanBeAskedFor(t *testing.T) {
 		"a lock that would be a flag":       {StateChange{Verb: StateUnlock, Args: []string{"-force"}}, "neither an address nor an id"},
 		"a list":                            {StateChange{Verb: StateList}, ""},
 		"a resource that is shown":          {StateChange{Verb: StateShow, Args: []string{"a.b"}}, ""},
-		"a verb that would do other things": {StateChange{Verb: "apply"}, "is not one of console, graph, import, migrate, mv,"},
+		"a verb that would do other things": {StateChange{Verb: "apply"}, "is not one of console, graph, import, list, migrate, mv,"},
 		"a mark":                            {StateChange{Verb: StateTaint, Args: []string{"a.b"}}, ""},
 		"a mark of two":                     {StateChange{Verb: StateUntaint, Args: []string{"a.b", "a.c"}}, "arguments"},
 		"a refresh of all":                  {StateChange{Verb: StateRefresh}, ""},
@@ -84,14 +86,44 @@ func TestARecordIsPublicWithoutThePushedState(t *testing.T) {
 }
 
 func TestAnswersOfAConsoleAreForThePersonWhoAsked(t *testing.T) {
-	rec := Record{By: "ann", Spec: Spec{StateChange: &StateChange{Verb: StateConsole, Input: []byte("var.x")}}, Result: &Result{Text: "geheim"}}
+	rec := Record{By: "ann", Spec: Spec{StateChange: &StateChange{Verb: StateConsole, Input: []byte("var.x")}},
+		Result: &Result{FailedStep: StepPlan, Text: "geheim", Error: "geheim", Diagnosis: &Diagnosis{}, Warnings: []string{"geheim"}}}
 	if got := rec.PublicTo("ann"); got.Result.Text != "geheim" || string(got.Spec.StateChange.Input) != "var.x" {
 		t.Errorf("ann gets %+v", got)
 	}
-	if got := rec.PublicTo("bob"); got.Result.Text != "" || got.Spec.StateChange.Input != nil {
-		t.Errorf("bob gets %+v", got)
+	got := rec.PublicTo("bob")
+	if text := fmt.Sprintf("%+v", *got.Result); strings.Contains(text, "geheim") || got.Result.Diagnosis != nil || got.Spec.StateChange.Input != nil {
+		t.Errorf("bob gets %s and %+v", text, got.Spec.StateChange)
 	}
 	if rec.Result.Text != "geheim" || rec.Spec.StateChange.Input == nil {
 		t.Error("the record itself has changed")
+	}
+}
+
+// TestWhichVerbsHavePreviews: a flag that a verb does not know must not be ignored, least of all one that asks for a preview.
+func TestWhichVerbsHavePreviews(t *testing.T) {
+	const only, both, none = "only", "both", "none"
+	for verb, previews := range map[StateVerb]string{
+		StateMove: both, StateRemove: both, StateImport: both, StateRollback: both, StateMigrate: both,
+		StateTaint: both, StateUntaint: both, StateReplaceProvider: both, StateRefresh: both,
+		StatePush: none, StateUnlock: none, StateList: none, StateShow: none,
+		StateConsole: only, StateGraph: only,
+	} {
+		c := StateChange{Verb: verb, Args: slices.Repeat([]string{"a.b"}, verbs[verb].least), State: []byte("{}"), Input: []byte("1\n")}
+		if err := c.Check(); (err == nil) != (previews != only) {
+			t.Errorf("%s: %v", verb, err)
+		}
+		c.Preview = true
+		if err := c.Check(); (err == nil) != (previews != none) {
+			t.Errorf("%s with a preview: %v", verb, err)
+		}
+		c.Preview = previews == only
+		for _, more := range []func(*StateChange){func(c *StateChange) { c.BreakLock = "l1" }, func(c *StateChange) { c.Accept = true }} {
+			with := c
+			more(&with)
+			if err := with.Check(); (err == nil) != (verb == StateMigrate) {
+				t.Errorf("%+v: %v", with, err)
+			}
+		}
 	}
 }

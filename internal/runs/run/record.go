@@ -214,8 +214,14 @@ func (r Record) PublicTo(user string) Record {
 	r = r.Public()
 	if change := r.Spec.StateChange; change != nil && change.Verb.Reads() && r.By != user {
 		change.Input = nil // the change and the result are copies
-		if r.Result != nil {
-			r.Result.Text, r.Result.State = "", nil
+		if result := r.Result; result != nil {
+			result.Text, result.State, result.StateMore = "", nil, 0
+			if result.FailedStep != StepInit { // others may quote values
+				result.Diagnosis, result.Warnings = nil, nil
+				if result.Error != "" {
+					result.Error = "only " + cmp.Or(r.By, "its requester") + " can read why it failed"
+				}
+			}
 		}
 	}
 	return r

@@ -81,6 +81,8 @@ type Result struct {
 	Resources []Resource `json:"resources,omitempty"`
 	// State are the resources in the state, for StateList, without their attributes.
 	State []StateResource `json:"state,omitempty"`
+	// StateMore counts the resources that State leaves out, because there are too many.
+	StateMore int `json:"stateMore,omitempty"`
 	// Lock is the lock of a custom backend that another holds.
 	Lock *Lock `json:"lock,omitempty"`
 	// Text is the output of a state operation or its preview, masked.

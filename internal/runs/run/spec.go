@@ -219,8 +219,8 @@ const (
 	StateMigrate StateVerb = "migrate"
 	// StateUnlock breaks the lock of a custom backend with the id in Args.
 	StateUnlock StateVerb = "unlock"
-	// StateList lists the resources in a custom backend, and StateShow describes the one in Args. They
-	// change nothing.
+	// StateList lists the resources in a custom backend, or those at or below the addresses in Args, and
+	// StateShow describes the one in Args. They change nothing.
 	StateList StateVerb = "list"
 	StateShow StateVerb = "show"
 	// StateTaint marks the resource in Args, so that the next plan replaces it; StateUntaint takes that back.

@@ -67,8 +67,16 @@ func TestVerbsThatRead(t *testing.T) {
 			t.Errorf("the console said %q, the log %s", result.Text, console.log)
 		}
 		wrong := first.change(run.StateChange{Verb: run.StateConsole, Preview: true, Input: []byte("terraform_data.none\n")})
-		if result := b.do(wrong); result.Outcome != run.OutcomeFailed || !strings.Contains(result.Error, "undeclared resource") {
+		if result := b.do(wrong); result.Outcome != run.OutcomeFailed || !strings.Contains(result.Text, "undeclared resource") {
 			t.Errorf("%+v", result)
+		}
+		quotes := first.change(run.StateChange{Verb: run.StateConsole, Preview: true, Input: []byte("1 + 1\ntonumber(\"${terraform_data.a.output}-quoted\")\n")})
+		result := b.do(quotes)
+		if result.Outcome != run.OutcomeFailed || !strings.HasPrefix(result.Text, "2\n") || !strings.Contains(result.Text, "one-quoted") {
+			t.Errorf("%+v", result)
+		}
+		if strings.Contains(string(quotes.log), "one-quoted") || strings.Contains(result.Error, "one-quoted") || result.Diagnosis != nil || len(result.Warnings) > 0 {
+			t.Errorf("everybody can read the value: %+v\n%s", result, quotes.log)
 		}
 		graph := first.change(run.StateChange{Verb: run.StateGraph, Preview: true})
 		if result := b.succeed(graph); !strings.HasPrefix(result.Text, "digraph {") {

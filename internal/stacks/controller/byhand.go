@@ -156,6 +156,10 @@ func (r *Reconciler) mayOperate(ctx context.Context, p *pass, req run.Request) e
 		return err
 	}
 	own := obj.KeepsOwnState()
+	if c := req.Change; c != nil && !own && c.Verb == run.StateUnlock {
+		return &run.RefusedError{Message: fmt.Sprintf("break the lock of %s: Yuba keeps its state, and releases the lock without a run:\n    yuba force-unlock %s %s",
+			p.stack, p.stack, c.Args[0])}
+	}
 	if c := req.Change; c != nil && own {
 		switch {
 		case c.Verb == run.StateRollback:
@@ -283,8 +287,12 @@ func takeByHand(p *collected, rec run.Record) {
 	if status.Plan.Pending != "" && mayHaveMoved(rec) {
 		status.Plan.Digest, status.Plan.RunID = "", ""
 	}
-	p.notes = append(p.notes, note{warning: result.Outcome != run.OutcomeSucceeded, reason: infrav1.ReasonDoneByHand, action: "ByHand",
-		message: strings.TrimSuffix(fmt.Sprintf("%s, requested by %s: %s. %s", rec.Spec.Title(), orUnknown(rec.By), result.Outcome, firstLineOf(cmp.Or(result.Error, toldOf(rec)))), " ")})
+	succeeded := result.Outcome == run.OutcomeSucceeded
+	if c := rec.Spec.StateChange; c != nil && c.Verb.Inspects() && succeeded {
+		return // on a terminal, each line of a console is such a run
+	}
+	p.notes = append(p.notes, note{warning: !succeeded, reason: infrav1.ReasonDoneByHand, action: "ByHand",
+		message: strings.TrimSuffix(fmt.Sprintf("%s, requested by %s: %s. %s", rec.Spec.Title(), orUnknown(rec.By), result.Outcome, firstLineOf(toldOf(rec))), " ")})
 }
 
 // toldOf is what an event tells of a result. What was read of a state is only for the person who asked.
@@ -292,7 +300,7 @@ func toldOf(rec run.Record) string {
 	if c := rec.Spec.StateChange; c != nil && c.Verb.Reads() {
 		return ""
 	}
-	return rec.Result.Text
+	return cmp.Or(rec.Result.Error, rec.Result.Text)
 }
 
 // mayHaveMoved reports whether a run may have changed the state.

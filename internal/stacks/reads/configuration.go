@@ -142,6 +142,10 @@ func Configure(obj *infrav1.Terraform, prog *Program, in *inputs.Inputs) (*Confi
 	return c, nil
 }
 
+// vagueLocation warns that a change of the backend, which holds other stacks, goes unnoticed.
+const vagueLocation = "a setting of the backend may have a password where Yuba does not expect one, so the place of the state is not understood, and Yuba " +
+	"cannot notice that it changes. Set credentials in the environment, and only the place in the setting"
+
 func (c *Configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) error {
 	backend, err := inputs.Backend(obj, in)
 	if err != nil {
@@ -149,6 +153,9 @@ func (c *Configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) er
 	}
 	c.backend = run.Backend{Kind: run.BackendKind(backend.Kind), Override: backend.HCL}
 	c.location = backend.Location(in.Settings)
+	if inputs.Vague(c.location) {
+		c.Warnings = append(slices.Clip(c.Warnings), vagueLocation)
+	}
 	for _, s := range in.Settings {
 		if c.backend.Settings == nil {
 			c.backend.Settings = map[string]string{}

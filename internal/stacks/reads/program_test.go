@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -298,5 +299,20 @@ func TestReadModulesAreBounded(t *testing.T) {
 	}
 	if len(sources.modules) > 4 || sources.kept > maxModuleFiles || sources.modules[moduleKey{digest: "h"}] == nil {
 		t.Errorf("%d modules of %d bytes", len(sources.modules), sources.kept)
+	}
+}
+
+// TestAPlaceThatIsNotUnderstood: two such settings have the same location, so people are told that a change holds nothing.
+func TestAPlaceThatIsNotUnderstood(t *testing.T) {
+	for setting, warns := range map[string]bool{"postgres://u:hid/den@db/states": true, "postgres://u:hidden@db/states": false} {
+		c, err := configured(t, nil, map[string]string{"main.tf": ""}, func(s *infrav1.TerraformSpec) {
+			s.BackendConfig = &infrav1.BackendConfigSpec{CustomConfiguration: `backend "pg" {` + "\nconn_str = \"" + setting + "\"\n}"}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(c.Warnings, vagueLocation); got != warns {
+			t.Errorf("%s: warnings %q", setting, c.Warnings)
+		}
 	}
 }

@@ -19,6 +19,9 @@ var addresses = []string{"address", "conn_str", "endpoint", "endpoints.s3", "hos
 // who sees the stack could try passwords on that, and each new password would look like another place.
 const unknown = "(hidden)"
 
+// Vague reports whether a location hides what it is not sure of, so that two places can have the same location.
+func Vague(location string) bool { return strings.Contains(location, unknown) }
+
 // bare is a value without user, password and parameters.
 func bare(name, value string) string {
 	switch {

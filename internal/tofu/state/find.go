@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -55,4 +56,20 @@ func Find(data []byte, address string) (found Resource, ok bool, err error) {
 		}
 	}
 	return found, false, nil
+}
+
+// Below are the resources at or below these addresses; all without any.
+func Below(resources []Resource, addresses []string) (below []Resource) {
+	if len(addresses) == 0 {
+		return resources
+	}
+	for _, r := range resources {
+		if slices.ContainsFunc(addresses, func(address string) bool {
+			rest, ok := strings.CutPrefix(r.Address, address)
+			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		}) {
+			below = append(below, r)
+		}
+	}
+	return below
 }

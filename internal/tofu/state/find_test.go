@@ -75,3 +75,19 @@ func TestFindInOtherDocuments(t *testing.T) {
 		}
 	}
 }
+
+func TestBelow(t *testing.T) {
+	all := []Resource{{Address: "a.b"}, {Address: "a.bc"}, {Address: "a.b[0]"}, {Address: "module.m.a.b"}, {Address: "module.m[0].a.b"}, {Address: "module.mm.a.b"}}
+	for addresses, want := range map[string]string{
+		"": "a.b a.bc a.b[0] module.m.a.b module.m[0].a.b module.mm.a.b", "a.b": "a.b a.b[0]", "module.m": "module.m.a.b module.m[0].a.b",
+		"a.bc module.mm": "a.bc module.mm.a.b", "none.none": "",
+	} {
+		var got []string
+		for _, r := range Below(all, strings.Fields(addresses)) {
+			got = append(got, r.Address)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: got %q, want %q", addresses, got, want)
+		}
+	}
+}

@@ -127,10 +127,17 @@ func endOf(r *run.Result) string {
 }
 
 // unlock releases the lock that the person saw.
-func unlock(r *site.Request, key types.NamespacedName, _ *infrav1.Terraform) (site.Done, error) {
+func unlock(r *site.Request, key types.NamespacedName, t *infrav1.Terraform) (site.Done, error) {
 	id := r.PostFormValue("lock")
 	if id == "" {
 		return site.Done{}, site.BadRequest("Nothing was unlocked: the form names no lock.", "")
+	}
+	if t.KeepsOwnState() {
+		rec, err := r.As.Content.BreakLock(r.Context(), key.Namespace, key.Name, id)
+		if err != nil {
+			return site.Done{}, err
+		}
+		return site.Done{Says: fmt.Sprintf("Run %s breaks the lock of %s.", rec.Spec.ID, key)}, nil
 	}
 	if err := r.As.Content.Unlock(r.Context(), key.Namespace, key.Name, id); err != nil {
 		return site.Done{}, err

@@ -40,7 +40,7 @@ func buttonsOf(t *infrav1.Terraform) []button {
 		confirm := "Cancel run " + c.ID + "? tofu is interrupted, finishes its current operations and stores the state."
 		all = append(all, button{verb: "cancel", right: contentRight(t, "cancel"), button: site.Button{Label: "Cancel the run", Confirm: confirm, Values: values("run", c.ID)}})
 	}
-	if lock := t.Status.Lock.Pending; lock != "" && !t.KeepsOwnState() {
+	if lock := t.Status.Lock.Pending; lock != "" {
 		confirm := "Release lock " + lock + "? Be sure that its holder is gone: two writers damage a state."
 		all = append(all, button{verb: "unlock", right: contentRight(t, "unlock"), button: site.Button{Label: "Force unlock", Danger: true, Confirm: confirm, Values: values("lock", lock)}})
 	}

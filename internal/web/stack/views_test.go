@@ -45,7 +45,7 @@ func TestButtons(t *testing.T) {
 		"suspended":              {stackThat(pending, func(t *infrav1.Terraform) { t.Spec.Suspend = true }), "(approve) reject resume (replan) (reconcile) (destroy) delete"},
 		"a run executes":         {stackThat(func(t *infrav1.Terraform) { t.Status.CurrentRun = &infrav1.RunReference{ID: "r"} }), "cancel replan reconcile suspend destroy delete"},
 		"locked":                 {stackThat(func(t *infrav1.Terraform) { t.Status.Lock.Pending = "l" }), "unlock replan reconcile suspend destroy delete"},
-		"locked elsewhere":       {stackThat(func(t *infrav1.Terraform) { t.Status.Lock.Pending, t.Spec.Cloud = "l", &infrav1.CloudSpec{} }), "replan reconcile suspend destroy delete"},
+		"locked elsewhere":       {stackThat(func(t *infrav1.Terraform) { t.Status.Lock.Pending, t.Spec.Cloud = "l", &infrav1.CloudSpec{} }), "unlock replan reconcile suspend destroy delete"},
 		"resources are unproven": {stackThat(func(t *infrav1.Terraform) {
 			t.Status.Unproven = &infrav1.UnprovenStatus{Runs: []infrav1.UnprovenRun{{ID: "r"}}}
 		}), "acknowledge replan reconcile suspend destroy delete"},

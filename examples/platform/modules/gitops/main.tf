@@ -1,7 +1,5 @@
 locals {
-  # "flux install --export" has the namespace, too, which is made here.
-  documents = { for i, d in var.manifests : format("%03d", i) => d
-  if !(yamldecode(d).kind == "Namespace" && yamldecode(d).metadata.name == var.namespace) }
+  documents = { for i, d in var.manifests : format("%03d", i) => d }
   # Kinds must be served, and namespaces exist, before objects of them.
   first = { for k, d in local.documents : k => d if contains(["Namespace", "CustomResourceDefinition"], yamldecode(d).kind) }
   rest  = { for k, d in local.documents : k => d if !contains(keys(local.first), k) }
@@ -16,6 +14,8 @@ resource "kubectl_manifest" "first" {
 
   yaml_body         = each.value
   server_side_apply = true
+  # A list without the namespace must not delete it, and with it all that it holds.
+  apply_only = yamldecode(each.value).kind == "Namespace"
   depends_on        = [kubectl_manifest.namespace]
 }
 

@@ -26,7 +26,10 @@ type Keep struct {
 const (
 	// settled protects a run for this long after its last change: statuses and caches may be late.
 	settled = time.Hour
-	// replaced is the same for a drift check whose successor found the same.
+	// reads and readAge limit runs that only read: on a terminal, each line of a console is one. They take no places of
+	// the others.
+	reads, readAge = 20, 24 * time.Hour
+	// replaced is the same as settled for a drift check whose successor found the same.
 	replaced = 10 * time.Minute
 )
 
@@ -57,8 +60,24 @@ func (s Store) Prune(ctx context.Context, r PruneRequest, inUse func() []string)
 	if err != nil {
 		return Pruned{}, err
 	}
+	if r.Keep.Runs > 0 && len(left) > r.Keep.Runs {
+		s.findReads(ctx, r.Stack, left)
+	}
 	done, goes := superfluous(left, append(inUse(), r.Named...), r)
 	return done, s.remove(ctx, r.Stack, goes, &done)
+}
+
+// findReads marks the runs that only read. Those have no plans, so that the records of others need not be fetched. Runs
+// whose records cannot be read count as others.
+func (s Store) findReads(ctx context.Context, stack run.Stack, runs []leftRun) {
+	for i := range runs {
+		left := &runs[i]
+		if !left.has(run.BlobRecord) || left.has(run.BlobPlanJSON) || left.has(run.BlobPlanText) {
+			continue
+		}
+		rec, err := s.Get(ctx, stack, left.id)
+		left.reads = err == nil && rec.Spec.StateChange != nil && rec.Spec.StateChange.Verb.Reads()
+	}
 }
 
 // PruneGone removes the runs of a deleted stack once all of them are older than before.
@@ -103,6 +122,8 @@ type leftRun struct {
 	parts []blob.Info
 	// at is its last change.
 	at time.Time
+	// reads is true for a run that only reads.
+	reads bool
 }
 
 // runParts are the blobs of runs in the order of removal: first the record, without which a run is
@@ -135,9 +156,13 @@ func (s Store) left(ctx context.Context, stack run.Stack) ([]leftRun, error) {
 // superfluous returns the blobs to remove. The runs are ordered by age. The newest document of a plan
 // stays: policies are tried on it.
 func superfluous(runs []leftRun, named []string, r PruneRequest) (done Pruned, goes []blob.Info) {
-	newer, newest := 0, true
+	newer, newest, newerReads := 0, true, 0
 	for _, left := range slices.Backward(runs) {
-		newer++
+		if left.reads {
+			newerReads++
+		} else {
+			newer++
+		}
 		keepsDocument := newest && left.has(run.BlobPlanShow)
 		newest = newest && !keepsDocument
 		idle := r.Now.Sub(left.at)
@@ -149,6 +174,10 @@ func superfluous(runs []leftRun, named []string, r PruneRequest) (done Pruned, g
 			}
 		case repeated && idle < replaced:
 			done.Left = append(done.Left, left.id)
+		case left.reads && idle >= settled && (newerReads > reads || idle > readAge):
+			done.Runs++
+			goes = append(goes, ordered(left.parts)...)
+		case left.reads:
 		case repeated, idle >= settled && (r.Keep.Runs > 0 && newer > r.Keep.Runs || r.Keep.Age > 0 && idle > r.Keep.Age):
 			done.Runs++
 			newer--

@@ -44,14 +44,15 @@ func TestSuperfluous(t *testing.T) {
 		}
 		return keys
 	}
-	cases := map[string]struct {
+	type scene struct {
 		runs     []leftRun
 		named    []string
 		repeated []string
 		keep     Keep
 		want     []string
 		waits    []string
-	}{
+	}
+	cases := map[string]scene{
 		"nothing is ever removed but plans that cannot be applied any more": {runs: five, want: plans("4", "3", "2", "1")},
 		"the newest document of a plan stays, for policies": {runs: []leftRun{left("1", 5*day, all...), left("2", 4*day, all...), left("3", 3*day, run.BlobRecord)},
 			want: append([]string{"2/" + run.BlobPlan, "2/" + run.BlobPlanOutputs}, plans("1")...)},
@@ -70,6 +71,23 @@ func TestSuperfluous(t *testing.T) {
 		"a log without a record goes with its time": {runs: []leftRun{left("1", 100*day, run.BlobLog), left("2", day, run.BlobRecord)}, keep: Keep{Age: 90 * day},
 			want: []string{"1/" + run.BlobLog}},
 	}
+	console := func(id string, age time.Duration) leftRun {
+		r := left(id, age, run.BlobRecord, run.BlobLog)
+		r.reads = true
+		return r
+	}
+	var session []leftRun
+	for i := range reads + 5 {
+		session = append(session, console(fmt.Sprintf("9%02d", i), 2*time.Hour))
+	}
+	cases["runs that only read take no places of others, and the newest of them stay"] = scene{runs: append(slices.Clone(five), session...), keep: Keep{Runs: 4}, want: append(func() (keys []string) {
+		for _, id := range []string{"904", "903", "902", "901", "900"} {
+			keys = append(keys, id+"/"+run.BlobRecord, id+"/"+run.BlobLog)
+		}
+		return keys
+	}(), slices.Concat(plans("4", "3", "2"), whole("1"))...)}
+	cases["a run that only read goes after a day, and not at once"] = scene{runs: []leftRun{console("1", 25*time.Hour), console("2", 23*time.Hour), console("3", time.Minute)}, keep: Keep{Runs: 1},
+		want: []string{"1/" + run.BlobRecord, "1/" + run.BlobLog}}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			done, goes := superfluous(c.runs, c.named, PruneRequest{Repeated: c.repeated, Keep: c.keep, Now: now})

@@ -264,5 +264,11 @@ func (b *Bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Reset drops the kept output.
+func (b *Bounded) Reset() {
+	b.text.Reset()
+	b.Over = false
+}
+
 // Bytes returns the kept output.
 func (b *Bounded) Bytes() []byte { return b.text.Bytes() }

@@ -6,6 +6,7 @@ package steps
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -20,32 +21,46 @@ import (
 // maxAnswer limits what a console or a graph prints: it is in the run's result.
 const maxAnswer = 256 << 10
 
-// inspect evaluates expressions, or draws the program. Neither writes, and the answer is in the result only.
+// inspect evaluates expressions, or draws the program. Neither writes, and the answer is in the result's text only: errors
+// quote values, too, and everybody who sees the stack can read logs and errors.
 func (s *stateStep) inspect(ctx context.Context) error {
 	change := s.run.Spec.StateChange
 	if err := change.Check(); err != nil {
 		return fault.New(run.FailureConfiguration, "inspect the stack: %w", err)
 	}
-	c := supervisor.Command{Step: run.StepPlan, Title: string(change.Verb), Args: []string{string(change.Verb), "-no-color"}, Capture: &fetch.Bounded{Limit: maxAnswer}}
+	c := supervisor.Command{Step: run.StepPlan, Title: string(change.Verb), Args: []string{string(change.Verb), "-no-color"},
+		Capture: &fetch.Bounded{Limit: maxAnswer}, Complaints: &fetch.Bounded{Limit: maxAnswer}}
 	if change.Verb == run.StateConsole {
 		varFiles, err := s.site.CheckedVarFiles()
 		if err != nil {
 			return err
 		}
-		c.Args, c.Stdin = append(c.Args, varFiles...), bytes.NewReader(change.Input)
+		c.Args, c.Stdin = append(c.Args, varFiles...), change.Input
 	}
-	stream, e, err := s.planning.afterInit(ctx, c)
+	stream, e, err := s.program.Tofu(ctx, c) // only runs that plan get the init of another stack
 	if err != nil {
 		return err
 	}
-	if err := s.program.Verdict(c, stream, e, 0); err != nil {
+	if e.Code != 0 {
+		s.run.Result.Text = s.run.Mask.Text(strings.TrimSpace(string(c.Capture.Bytes()) + string(c.Complaints.Bytes())))
+	}
+	if err := s.program.Verdict(c, stream, e, 0, 1); err != nil {
 		return err
+	}
+	if e.Code == 1 {
+		return fault.New(run.FailureConfiguration, "%w", errFailed[change.Verb])
 	}
 	if c.Capture.Over {
 		return fault.New(run.FailureLimit, "read the output of %s %s: it exceeds the limit of %d bytes", s.site.Space.Tool.Name, c.Title, maxAnswer)
 	}
 	s.run.Result.Text = s.run.Mask.Text(strings.TrimSuffix(string(c.Capture.Bytes()), "\n"))
 	return nil
+}
+
+// errFailed is what everybody may know of a failed inspection.
+var errFailed = map[run.StateVerb]error{
+	run.StateConsole: errors.New("an expression failed. The user who requested the run can read why in its result"),
+	run.StateGraph:   errors.New("the program cannot be drawn. The user who requested the run can read why in its result"),
 }
 
 // planChange plans on the state that the run was given: what a rollback would lead to, or what a refresh
@@ -60,7 +75,7 @@ func (s *stateStep) planChange(ctx context.Context) error {
 		return err
 	}
 	if change.Verb == run.StateRefresh {
-		c.Args = append(c.Args, refreshArgs(change)...)
+		c.Args = append(c.Args, refreshOnly)
 	}
 	stream, e, err := p.afterInit(ctx, c)
 	if err != nil {
@@ -92,14 +107,8 @@ func (s *stateStep) planChange(ctx context.Context) error {
 	return nil
 }
 
-// refreshArgs makes a plan or an apply record what others changed, and nothing else.
-func refreshArgs(change *run.StateChange) []string {
-	args := []string{"-refresh-only"}
-	for _, address := range change.Args {
-		args = append(args, "-target="+address)
-	}
-	return args
-}
+// refreshOnly makes a plan or an apply record what others changed, and nothing else.
+const refreshOnly = "-refresh-only"
 
 // refreshCommand is the tool's command for a refresh.
 func (s *stateStep) refreshCommand(c supervisor.Command) (supervisor.Command, error) {
@@ -111,6 +120,6 @@ func (s *stateStep) refreshCommand(c supervisor.Command) (supervisor.Command, er
 		c.Args = append(c.Args, lockArgs(&s.run.Spec, false)...)
 	}
 	varFiles, err := s.site.CheckedVarFiles()
-	c.Args = slices.Concat(c.Args, refreshArgs(s.run.Spec.StateChange), parallelism(&s.run.Spec), varFiles)
+	c.Args = slices.Concat(append(c.Args, refreshOnly), targetArgs(&s.run.Spec), parallelism(&s.run.Spec), varFiles)
 	return c, err
 }

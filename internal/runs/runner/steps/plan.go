@@ -54,11 +54,21 @@ func (s *planStep) planCommand(out string) (supervisor.Command, error) {
 	if s.run.Spec.Destroy {
 		args = append(args, "-destroy")
 	}
-	for _, target := range s.run.Spec.Targets {
-		args = append(args, "-target="+target)
-	}
+	args = append(args, targetArgs(&s.run.Spec)...)
 	varFiles, err := s.site.CheckedVarFiles()
 	return supervisor.Command{Step: run.StepPlan, Args: slices.Concat(args, parallelism(&s.run.Spec), varFiles)}, err
+}
+
+// targetArgs limit a plan to the targets of the stack, or of a refresh that names others.
+func targetArgs(spec *run.Spec) (args []string) {
+	targets := spec.Targets
+	if c := spec.StateChange; c != nil && c.Verb == run.StateRefresh && len(c.Args) > 0 {
+		targets = c.Args
+	}
+	for _, target := range targets {
+		args = append(args, "-target="+target)
+	}
+	return args
 }
 
 // lockArgs returns the lock arguments for a custom backend.

@@ -46,16 +46,22 @@ func (s *stateStep) read(ctx context.Context) error {
 	if change.Verb == run.StateShow {
 		return s.describe(file, change.Args[0])
 	}
+	s.list(state.Below(file.Resources, change.Args), maxResources)
+	s.run.Result.Text = fmt.Sprintf("The state at %s has %d resources", s.run.Spec.Backend.Location, len(file.Resources))
+	return nil
+}
+
+// list puts the first of these resources into the result.
+func (s *stateStep) list(resources []state.Resource, most int) {
 	mask := s.run.Mask.Text
-	for _, r := range file.Resources[:min(len(file.Resources), maxResources)] {
+	for _, r := range resources[:min(len(resources), most)] {
 		s.run.Result.State = append(s.run.Result.State, run.StateResource{Address: mask(r.Address), Mode: r.Mode, Type: r.Type, Name: r.Name,
 			Provider: r.ProviderAddr, ID: mask(r.ID), Deposed: r.Deposed, Tainted: r.Tainted})
 	}
-	if n := len(file.Resources); n > maxResources {
-		s.run.Warn("the list has the first %d of %d resources", maxResources, n)
+	if n := len(resources); n > most {
+		s.run.Result.StateMore = n - most
+		s.run.AddWarning(fmt.Sprintf("the list has the first %d of %d resources", most, n))
 	}
-	s.run.Result.Text = fmt.Sprintf("The state at %s has %d resources", s.run.Spec.Backend.Location, len(file.Resources))
-	return nil
 }
 
 // describe shows a resource as `yuba state show` does it for a state that Yuba keeps.

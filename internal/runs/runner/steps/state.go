@@ -45,7 +45,7 @@ func (s *stateStep) stateSteps() []execution.Step {
 			return s.migrateSteps()
 		case change.Verb == run.StateUnlock:
 			return []execution.Step{{Name: run.StepInit, Do: s.unlock}}
-		case change.Verb.Reads():
+		case change.Verb.Reads() && !change.Verb.Inspects():
 			return []execution.Step{{Name: run.StepShow, Do: s.read}}
 		}
 	}

@@ -4,8 +4,8 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,10 +31,11 @@ type Command struct {
 	Args []string
 	// Title names the command in messages; empty for the step's name.
 	Title string
-	// Stdin is the input; nil for none.
-	Stdin io.Reader
-	// Capture receives standard output instead of the log, for documents with sensitive values.
-	Capture *fetch.Bounded
+	// Stdin is the input of each start; nil for none.
+	Stdin []byte
+	// Capture receives standard output instead of the log, for documents with sensitive values, and
+	// Complaints standard error. Both begin anew with each start.
+	Capture, Complaints *fetch.Bounded
 	// Unselected leaves the workspace out of the environment.
 	Unselected bool
 	// Env is added to the environment.
@@ -124,9 +125,17 @@ func (g *Supervisor) start(c Command, out, errs *os.File) (*process.Process, err
 		cell.Environment = slices.DeleteFunc(cell.Environment, func(e string) bool { return strings.HasPrefix(e, "TF_WORKSPACE=") })
 	}
 	cmd := g.run.Walls.Command(context.Background(), cell, g.site.Space.Tool.Path, c.Args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, out, errs
+	cmd.Stdout, cmd.Stderr = out, errs
+	if c.Stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.Stdin)
+	}
 	if c.Capture != nil {
-		cmd.Stdout = io.Writer(c.Capture)
+		c.Capture.Reset()
+		cmd.Stdout = c.Capture
+	}
+	if c.Complaints != nil {
+		c.Complaints.Reset()
+		cmd.Stderr = c.Complaints
 	}
 	started, err := g.run.Walls.StartRelay(cell, cmd)
 	if err != nil {
