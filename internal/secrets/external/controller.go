@@ -22,6 +22,7 @@ import (
 
 	externalv1 "github.com/yuba-dev/yuba/api/external/v1"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/secrets/remote"
 )
 
 // The indexes of ExternalSecrets: by the stores and by the objects that they name; and of stores: by the objects
@@ -47,12 +48,19 @@ type Reconciler struct {
 	// Reachable are servers, each HOST:PORT, on this machine or in private networks that stores may name.
 	Reachable []string
 	Endpoints Endpoints
+	// Patience bounds a refresh and the check of a store; 0 for the usual time.
+	Patience time.Duration
 	// Namespaced: the server works on some namespaces only, so that it reads no ClusterSecretStores.
 	Namespaced bool
 	Events     events.EventRecorder
 	Now        func() time.Time
 	Log        *slog.Logger
+
+	kept remote.Tokens
 }
+
+// tokens keeps the tokens of all stores.
+func (r *Reconciler) tokens() *remote.Tokens { return &r.kept }
 
 // workers is how many objects of a kind are reconciled concurrently. Most of the time, they wait for stores.
 const workers = 8

@@ -4,6 +4,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,7 +111,9 @@ func (r *Reconciler) checkStore(ctx context.Context, req ctrl.Request, o client.
 	case err != nil:
 		return ctrl.Result{}, err
 	default:
-		if err := s.Check(ctx); err != nil {
+		limited, cancel := context.WithTimeout(ctx, cmp.Or(r.Patience, patience))
+		defer cancel()
+		if err := s.Check(limited); err != nil {
 			fail(externalv1.ReasonValidationFailed, err)
 			next = min(next, failing)
 		}
