@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,6 +49,8 @@ type Reconciler struct {
 	// Reachable are servers, each HOST:PORT, on this machine or in private networks that stores may name.
 	Reachable []string
 	Endpoints Endpoints
+	// Theirs says why the kinds belong to another program now; empty if they do not. Nil means that they never do.
+	Theirs func(ctx context.Context) (string, error)
 	// Patience bounds a refresh and the check of a store; 0 for the usual time.
 	Patience time.Duration
 	// Namespaced: the server works on some namespaces only, so that it reads no ClusterSecretStores.
@@ -57,6 +60,7 @@ type Reconciler struct {
 	Log        *slog.Logger
 
 	kept remote.Tokens
+	left atomic.Bool
 }
 
 // tokens keeps the tokens of all stores.
@@ -84,6 +88,26 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		return fmt.Errorf("set up the controller of ExternalSecrets: %w", err)
 	}
 	return r.setupStores(mgr)
+}
+
+// leaves reports whether another program works on the kinds now. It logs when that changes.
+func (r *Reconciler) leaves(ctx context.Context) (bool, error) {
+	if r.Theirs == nil {
+		return false, nil
+	}
+	why, err := r.Theirs(ctx)
+	if err != nil {
+		return false, err
+	}
+	left := why != ""
+	if r.left.Swap(left) != left {
+		if left {
+			r.Log.Warn(why + ", so Yuba leaves ExternalSecrets and their stores alone from now on")
+		} else {
+			r.Log.Info("the kinds of External Secrets are Yuba's again")
+		}
+	}
+	return left, nil
 }
 
 func metadataOf(kind string) *metav1.PartialObjectMetadata {

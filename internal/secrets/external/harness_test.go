@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,6 +50,17 @@ var shared struct {
 	azure  *cloudtest.Azure
 	// slow never answers.
 	slow *httptest.Server
+	// theirs: another program works on the kinds. asked counts the questions about it.
+	theirs atomic.Bool
+	asked  atomic.Int64
+}
+
+func theirs(context.Context) (string, error) {
+	shared.asked.Add(1)
+	if shared.theirs.Load() {
+		return "the External Secrets Operator installed the kinds", nil
+	}
+	return "", nil
 }
 
 // patience bounds refreshes. The fixture of an API and stores on a busy machine needs a part of it.
@@ -101,7 +113,7 @@ func start(t testing.TB) error {
 	if err != nil {
 		return err
 	}
-	r := &external.Reconciler{Client: mgr.GetClient(), Direct: apitest.Client(t), Reachable: reachable, Patience: patience, Events: mgr.GetEventRecorder("yuba"), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	r := &external.Reconciler{Client: mgr.GetClient(), Direct: apitest.Client(t), Reachable: reachable, Patience: patience, Theirs: theirs, Events: mgr.GetEventRecorder("yuba"), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Endpoints: external.Endpoints{SecretsManager: shared.aws.URL, ParameterStore: shared.aws.URL, Google: shared.google.URL}}
 	ctx := context.Background() // not that of one test
 	if err := r.SetupWithManager(ctx, mgr); err != nil {

@@ -49,6 +49,9 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, &es); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if left, err := r.leaves(ctx); left || err != nil {
+		return ctrl.Result{RequeueAfter: decide.Recheck}, err
+	}
 	if !es.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil // the garbage collector deletes what it owns
 	}

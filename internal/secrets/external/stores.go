@@ -87,6 +87,9 @@ func (r *Reconciler) checkStore(ctx context.Context, req ctrl.Request, o client.
 	if err := r.Client.Get(ctx, req.NamespacedName, o); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if left, err := r.leaves(ctx); left || err != nil {
+		return ctrl.Result{RequeueAfter: usual}, err
+	}
 	spec, status := specOf(o), statusOf(o)
 	if !slices.Contains(ours, spec.Controller) {
 		return ctrl.Result{}, nil
