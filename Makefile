@@ -125,7 +125,7 @@ site: ## Write the documentation as a site of static files, with search, into di
 
 # The conformance suite and tests that need other servers have their own targets. The provider of these tests is a separate
 # module, as providers are. test/e2e waits more than it computes and takes longest, so it begins first, beside the others.
-TESTED_ELSEWHERE = -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/internal/platform/vaultinit$$' -e '/test/forges$$' -e '/test/platform/local$$' -e '/test/web$$' -e '/test/backends$$' -e '/test/e2e$$'
+TESTED_ELSEWHERE = -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/internal/platform/vaultinit$$' -e '/test/forges$$' -e '/test/platform/local$$' -e '/test/platform/node$$' -e '/test/web$$' -e '/test/backends$$' -e '/test/e2e$$'
 
 .PHONY: test
 test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)

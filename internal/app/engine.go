@@ -90,8 +90,7 @@ type Common struct {
 	// AllowBreakTheGlass allows administrators to open shells in working directories. The embedded
 	// home always allows it.
 	AllowBreakTheGlass bool
-	// Concurrency is the maximum number of concurrent runs; 0 means one for each core, at least
-	// two.
+	// Concurrency is the maximum number of concurrent runs; 0 means one a core, at least two.
 	Concurrency int
 	// NamespaceConcurrency is the maximum for one namespace; 0 means no limit.
 	NamespaceConcurrency int

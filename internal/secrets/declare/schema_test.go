@@ -128,18 +128,18 @@ func TestTheSchemaRefusesMistakes(t *testing.T) {
 	check := validator(t)
 	const store = "store: {kubernetes: {name: s}}\n"
 	for sentence, text := range map[string]string{
-		"no store":           "secrets: {a: {password: {}}}",
-		"two stores":         "store: {kubernetes: {name: s}, ssm: {name: a, region: eu-west-1}}\nsecrets: {}",
-		"an unknown field":   store + "secrets: {}\ndependants: []",
-		"a name":             store + "secrets: {DB: {password: {}}}",
-		"two generators":     store + "secrets: {db: {password: {}, token: {}}}",
-		"a short password":   store + "secrets: {db: {password: {length: 4}}}",
-		"an algorithm":       store + "secrets: {db: {keyPair: {algorithm: dsa}}}",
-		"clear text":         "store: {vault: {address: http://vault.example.com, path: a}}\nsecrets: {}",
-		"a region":           "store: {secretsManager: {name: a, region: Mars}}\nsecrets: {}",
-		"a name of Azure":    "store: {azureKeyVault: {vault: https://a.vault.azure.net, name: a_b}}\nsecrets: {}",
-		"a project":          "store: {gcpSecretManager: {project: A, name: a}}\nsecrets: {}",
-		"a generator's typo": store + "secrets: {db: {password: {lenght: 40}}}",
+		"no store":            "secrets: {a: {password: {}}}",
+		"two stores":          "store: {kubernetes: {name: s}, ssm: {name: a, region: eu-west-1}}\nsecrets: {}",
+		"an unknown field":    store + "secrets: {}\ndependants: []",
+		"a name":              store + "secrets: {DB: {password: {}}}",
+		"two generators":      store + "secrets: {db: {password: {}, token: {}}}",
+		"a short password":    store + "secrets: {db: {password: {length: 4}}}",
+		"an algorithm":        store + "secrets: {db: {keyPair: {algorithm: dsa}}}",
+		"clear text":          "store: {vault: {address: http://vault.example.com, path: a}}\nsecrets: {}",
+		"a region":            "store: {secretsManager: {name: a, region: Mars}}\nsecrets: {}",
+		"a name of Azure":     "store: {azureKeyVault: {vault: https://a.vault.azure.net, name: a_b}}\nsecrets: {}",
+		"a project":           "store: {gcpSecretManager: {project: A, name: a}}\nsecrets: {}",
+		"a foreign parameter": store + "secrets: {db: {password: {size: 40}}}",
 	} {
 		if errs := check(text); len(errs) == 0 {
 			t.Errorf("%s: the schema accepts it", sentence)

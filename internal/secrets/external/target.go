@@ -97,7 +97,7 @@ func written(es *externalv1.ExternalSecret, s *corev1.Secret) []string {
 		var fields struct {
 			Data map[string]any `json:"f:data"`
 		}
-		if entry.Manager != manager(es) || entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.Raw, &fields) != nil {
+		if entry.Manager != manager(es) || entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
 			continue
 		}
 		for name := range fields.Data {

@@ -191,5 +191,5 @@ func (*SecretsManager) Check(context.Context) error { return nil }
 // refused reports whether AWS refused a call with one of the codes.
 func refused(err error, codes ...string) bool {
 	var e *store.AWSError
-	return errors.As(err, &e) && slices.ContainsFunc(codes, e.Is)
+	return errors.As(err, &e) && slices.ContainsFunc(codes, e.Has)
 }

@@ -61,8 +61,8 @@ func (e *AWSError) Error() string {
 // short is the type without its namespace.
 func (e *AWSError) short() string { return e.Type[strings.LastIndexByte(e.Type, '#')+1:] }
 
-// Is reports whether the refusal has a code, such as ParameterNotFound.
-func (e *AWSError) Is(code string) bool { return e.short() == code }
+// Has reports whether the refusal has a code, such as ParameterNotFound.
+func (e *AWSError) Has(code string) bool { return e.short() == code }
 
 // Call makes a call: service is the first part of the host's name, and target names the call.
 func (a *AWS) Call(ctx context.Context, service, target string, in, out any) error {

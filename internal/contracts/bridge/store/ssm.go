@@ -39,7 +39,7 @@ type parameter struct {
 func (s *SSM) Read(ctx context.Context) (Document, error) {
 	var out struct{ Parameter parameter }
 	err := s.call(ctx, "GetParameter", map[string]any{"Name": s.Parameter, "WithDecryption": true}, &out)
-	if code := new(AWSError); errors.As(err, &code) && code.Is("ParameterNotFound") {
+	if code := new(AWSError); errors.As(err, &code) && code.Has("ParameterNotFound") {
 		return Document{}, nil
 	}
 	if err != nil {
@@ -74,9 +74,9 @@ func (s *SSM) Write(ctx context.Context, content []byte, over string) error {
 	err := s.call(ctx, "PutParameter", in, &out)
 	if code := new(AWSError); errors.As(err, &code) {
 		switch {
-		case code.Is("ParameterAlreadyExists"):
+		case code.Has("ParameterAlreadyExists"):
 			err = ErrMoved
-		case code.Is("ValidationException"), code.Is("HierarchyTypeMismatchException"), code.Is("HierarchyLevelLimitExceededException"):
+		case code.Has("ValidationException"), code.Has("HierarchyTypeMismatchException"), code.Has("HierarchyLevelLimitExceededException"):
 			err = refused("%v", err)
 		}
 	}
@@ -99,7 +99,7 @@ func (s *SSM) Delete(ctx context.Context, tag string) error {
 		return failed("remove", s.Name(), ErrMoved)
 	}
 	err = s.call(ctx, "DeleteParameter", map[string]any{"Name": s.Parameter}, &struct{}{})
-	if code := new(AWSError); errors.As(err, &code) && code.Is("ParameterNotFound") {
+	if code := new(AWSError); errors.As(err, &code) && code.Has("ParameterNotFound") {
 		return nil
 	}
 	if err != nil {
