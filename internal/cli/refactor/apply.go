@@ -6,6 +6,8 @@ package refactor
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
@@ -44,7 +46,7 @@ func (o *options) apply(ctx context.Context, s *session.Session, p *proposal) er
 	if p.Refactoring.ID == "" {
 		return ui.Exitf(ui.ExitFailure, "the file changes no state: the imports happen when the stacks are applied")
 	}
-	if err := p.suspended(s); err != nil {
+	if err := p.suspended(s, o.unplanned); err != nil {
 		return errorAfter(p.show(s, o.out), err)
 	}
 	if !o.out.Machine() {
@@ -93,10 +95,21 @@ func errorAfter(first, then error) error {
 	return then
 }
 
-// suspended refuses a proposal whose plans used other programs than the stacks have, unless these are
-// suspended: their next run would use the old program with the new state.
-func (p *proposal) suspended(s *session.Session) error {
+// suspended refuses a proposal whose plans used other programs than the stacks have, or that has no plans, unless the
+// stacks are suspended: their next run would use the old program with the new state.
+func (p *proposal) suspended(s *session.Session, unplanned bool) error {
 	var running []string
+	if unplanned {
+		for _, name := range p.Refactoring.Stacks() {
+			if t := p.stacks[name]; t != nil && !t.Spec.Suspend {
+				running = append(running, name)
+			}
+		}
+		if len(running) > 0 {
+			return ui.Exitf(ui.ExitFailure, "without a preview, the next runs of %s may undo the moves. Suspend the stacks until you have reviewed their next plans:\n    yuba suspend %s -n %s",
+				strings.Join(running, ", "), strings.Join(running, " "), s.Namespace)
+		}
+	}
 	for i := range p.Plans {
 		if one := &p.Plans[i]; one.Elsewhere != "" && !p.stacks[one.Stack].Spec.Suspend {
 			running = append(running, one.Stack)
@@ -112,8 +125,8 @@ func (p *proposal) suspended(s *session.Session) error {
 // next says how the stacks go on.
 func (p *proposal) next(s *session.Session) {
 	var paused []string
-	for i := range p.Plans {
-		if name := p.Plans[i].Stack; p.stacks[name].Spec.Suspend {
+	for _, name := range slices.Sorted(maps.Keys(p.stacks)) {
+		if p.stacks[name].Spec.Suspend {
 			paused = append(paused, name)
 		}
 	}

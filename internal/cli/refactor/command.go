@@ -125,7 +125,7 @@ a restart.`,
 
 func addApplyFlags(cmd *cobra.Command, o *options) {
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	cmd.Flags().BoolVar(&o.unplanned, "without-preview", false, "make no plans, for instance because a provider is away; suspend the stacks first, and review their next plans")
+	cmd.Flags().BoolVar(&o.unplanned, "without-preview", false, "make no plans, for instance because a provider is away; all stacks must be suspended: review their next plans before you resume them")
 	for _, name := range []string{"dir", "revision", "expect"} {
 		if cmd.Flags().Lookup(name) != nil {
 			cmd.MarkFlagsMutuallyExclusive("without-preview", name)

@@ -81,7 +81,11 @@ func showMoves(s *session.Session, r *reshape.Record) {
 // showRecord prints a refactoring that is stored.
 func showRecord(s *session.Session, r *reshape.Record, out *ui.Output) error {
 	fmt.Fprintf(s.Out, "%s is %s since %s, proposed by %s\n", r.ID, phaseOf(r), r.Changed.Format(time.RFC3339), cmp.Or(r.By, "an unknown user"))
-	for _, line := range []struct{ what, value string }{{"Applied by", r.AppliedBy}, {"Undoes", r.Undoes}, {"Undone by", r.UndoneBy}, {"Message", r.Message}} {
+	previewed := ""
+	if r.Unpreviewed {
+		previewed = "no: it was applied with --without-preview"
+	}
+	for _, line := range []struct{ what, value string }{{"Applied by", r.AppliedBy}, {"Previewed", previewed}, {"Undoes", r.Undoes}, {"Undone by", r.UndoneBy}, {"Message", r.Message}} {
 		if line.value != "" {
 			fmt.Fprintf(s.Out, "%s: %s\n", line.what, line.value)
 		}

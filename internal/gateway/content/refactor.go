@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,7 +27,7 @@ import (
 type Refactorings interface {
 	Propose(ctx context.Context, namespace, by string, stacks []reshape.Stack, steps []moves.Step) (*reshape.Record, error)
 	ProposeUndo(ctx context.Context, namespace, id, by string, stacks []reshape.Stack) (*reshape.Record, error)
-	Apply(ctx context.Context, namespace, id, by string) (*reshape.Record, error)
+	Apply(ctx context.Context, namespace, id string, a reshape.Approval) (*reshape.Record, error)
 	Previews(ctx context.Context, r *reshape.Record) (map[string]reshape.Preview, error)
 	Get(ctx context.Context, namespace, id string) (*reshape.Record, error)
 	List(ctx context.Context, namespace string) ([]*reshape.Record, error)
@@ -42,7 +43,7 @@ type Refactoring struct {
 type Acceptance struct {
 	// Plans are the digests of the changes in the previews that were accepted, by stack.
 	Plans map[string]string `json:"plans,omitempty"`
-	// Unpreviewed applies the refactoring whatever was previewed.
+	// Unpreviewed applies the refactoring whatever was previewed, if all of its stacks are suspended.
 	Unpreviewed bool `json:"unpreviewed,omitempty"`
 }
 
@@ -218,7 +219,7 @@ func (h *Handler) applyRefactoring(w http.ResponseWriter, r *http.Request) error
 			return err
 		}
 	}
-	record, err := h.Refactorings.Apply(r.Context(), namespace, id, user(r))
+	record, err := h.Refactorings.Apply(r.Context(), namespace, id, reshape.Approval{By: user(r), Unpreviewed: accepted.Unpreviewed})
 	if err != nil {
 		return err
 	}
@@ -247,13 +248,29 @@ func (h *Handler) mayApply(ctx context.Context, proposal *reshape.Record, accept
 		}
 	}
 	if accepted.Unpreviewed {
-		return nil
+		return allSuspended(proposal, stacks)
 	}
 	previews, err := h.Refactorings.Previews(ctx, proposal)
 	if err != nil {
 		return err
 	}
 	return proposal.Judge(stacks, previews, accepted.Plans)
+}
+
+// allSuspended refuses a proposal without previews if a stack of it can run: with its old program, its next run would
+// undo the moves, and destroy what it does not know.
+func allSuspended(proposal *reshape.Record, stacks []reshape.Stack) error {
+	var running []string
+	for _, s := range stacks {
+		if !s.Suspended {
+			running = append(running, s.Key.Stack)
+		}
+	}
+	if len(running) == 0 {
+		return nil
+	}
+	return &run.RefusedError{Message: fmt.Sprintf("apply the refactoring %s without a preview: %s can run, and would undo the moves with an old program. Nothing was changed. Suspend the stacks, and apply it again:\n    yuba suspend %s -n %s",
+		proposal.ID, strings.Join(running, ", "), strings.Join(running, " "), proposal.Namespace)}
 }
 
 func refactoringPath(namespace, rest string) string {

@@ -59,8 +59,16 @@ func TestARefactoringOfAStackThatHasAnotherProgramNow(t *testing.T) {
 	r = propose()
 	_, err := c.ApplyRefactoring(t.Context(), s.namespace, r.ID, content.Acceptance{})
 	checkStatus(t, err, http.StatusConflict, "was not previewed")
+	// Without a preview, the next run of a stack that can run would undo the moves.
+	_, err = c.ApplyRefactoring(t.Context(), s.namespace, r.ID, content.Acceptance{Unpreviewed: true})
+	checkStatus(t, err, http.StatusConflict, "Suspend the stacks")
+	s.stack.Spec.Suspend = true
+	if err := apitest.Client(t).Update(t.Context(), s.stack); err != nil {
+		t.Fatal(err)
+	}
+	r = propose()
 	done, err := c.ApplyRefactoring(t.Context(), s.namespace, r.ID, content.Acceptance{Unpreviewed: true})
-	if err != nil || done.Phase != reshape.Applied {
+	if err != nil || done.Phase != reshape.Applied || !done.Unpreviewed {
 		t.Errorf("%+v, %v", done, err)
 	}
 }

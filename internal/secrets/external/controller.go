@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,7 @@ import (
 
 	externalv1 "github.com/yuba-dev/yuba/api/external/v1"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/secrets/remote"
 )
 
 // The indexes of ExternalSecrets: by the stores and by the objects that they name; and of stores: by the objects
@@ -47,12 +49,22 @@ type Reconciler struct {
 	// Reachable are servers, each HOST:PORT, on this machine or in private networks that stores may name.
 	Reachable []string
 	Endpoints Endpoints
+	// Theirs says why the kinds belong to another program now; empty if they do not. Nil means that they never do.
+	Theirs func(ctx context.Context) (string, error)
+	// Patience bounds a refresh and the check of a store; 0 for the usual time.
+	Patience time.Duration
 	// Namespaced: the server works on some namespaces only, so that it reads no ClusterSecretStores.
 	Namespaced bool
 	Events     events.EventRecorder
 	Now        func() time.Time
 	Log        *slog.Logger
+
+	kept remote.Tokens
+	left atomic.Bool
 }
+
+// tokens keeps the tokens of all stores.
+func (r *Reconciler) tokens() *remote.Tokens { return &r.kept }
 
 // workers is how many objects of a kind are reconciled concurrently. Most of the time, they wait for stores.
 const workers = 8
@@ -76,6 +88,26 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		return fmt.Errorf("set up the controller of ExternalSecrets: %w", err)
 	}
 	return r.setupStores(mgr)
+}
+
+// leaves reports whether another program works on the kinds now. It logs when that changes.
+func (r *Reconciler) leaves(ctx context.Context) (bool, error) {
+	if r.Theirs == nil {
+		return false, nil
+	}
+	why, err := r.Theirs(ctx)
+	if err != nil {
+		return false, err
+	}
+	left := why != ""
+	if r.left.Swap(left) != left {
+		if left {
+			r.Log.Warn(why + ", so Yuba leaves ExternalSecrets and their stores alone from now on")
+		} else {
+			r.Log.Info("the kinds of External Secrets are Yuba's again")
+		}
+	}
+	return left, nil
 }
 
 func metadataOf(kind string) *metav1.PartialObjectMetadata {

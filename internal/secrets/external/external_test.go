@@ -210,6 +210,38 @@ spec:
 	w.has("renamed", nil)
 }
 
+// The operator may be installed while the server runs: then nothing is written.
+func TestKindsOfTheOperatorAreLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.ready("vault", externalv1.ReasonStoreValid)
+	w.put("shop", map[string]any{"password": "hunter2"})
+	shared.theirs.Store(true)
+	t.Cleanup(func() { shared.theirs.Store(false) })
+	w.target("shop", "deletionPolicy: Retain")
+	before := shared.asked.Load()
+	const changes = 5
+	for i := range changes { // each is a reconcile
+		es := w.object("shop")
+		es.Annotations = map[string]string{"i": fmt.Sprint(i)}
+		if err := w.Update(t.Context(), es); err != nil {
+			t.Fatal(err)
+		}
+		w.eventually("the controller asks whose kinds they are", func() string {
+			if n := shared.asked.Load(); n <= before+int64(i) {
+				return fmt.Sprint(n)
+			}
+			return ""
+		})
+	}
+	if es := w.object("shop"); len(es.Status.Conditions) > 0 {
+		t.Errorf("the status has %v", es.Status.Conditions)
+	}
+	w.has("shop", nil)
+	shared.theirs.Store(false)
+	w.target("shop", "deletionPolicy: Merge")
+	w.has("shop", map[string]string{"password": "hunter2"})
+}
+
 // A store of another program is not touched.
 func TestStoresOfOtherControllersAreLeftAlone(t *testing.T) {
 	w := newWorld(t)

@@ -4,11 +4,13 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"regexp"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,12 +22,26 @@ import (
 	"github.com/yuba-dev/yuba/internal/secrets/remote"
 )
 
+// patience bounds a refresh and the check of a store: a store that answers slowly or endlessly must not hold a worker.
+const patience = 2 * time.Minute
+
+// refreshInTime is refresh to a deadline.
+func (r *Reconciler) refreshInTime(ctx context.Context, es *externalv1.ExternalSecret, target *corev1.Secret) (decide.Act, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Patience, patience))
+	defer cancel()
+	act, err := r.refresh(ctx, es, target)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("%w (a refresh may last %s)", err, cmp.Or(r.Patience, patience))
+	}
+	return act, err
+}
+
 // refresh reads the secrets and writes the target.
 func (r *Reconciler) refresh(ctx context.Context, es *externalv1.ExternalSecret, target *corev1.Secret) (decide.Act, error) {
 	if len(es.Spec.Data) == 0 && len(es.Spec.DataFrom) == 0 {
 		return decide.Act{}, problem("spec.data and spec.dataFrom are empty: name at least one secret")
 	}
-	b := &batch{r: r, es: es, open: map[externalv1.SecretStoreRef]remote.Store{}, data: map[string][]byte{}}
+	b := &batch{r: r, es: es, language: compose.NewLanguage(), open: map[externalv1.SecretStoreRef]remote.Store{}, data: map[string][]byte{}}
 	if err := b.read(ctx); err != nil {
 		return decide.Act{}, err
 	}
@@ -34,7 +50,7 @@ func (r *Reconciler) refresh(ctx context.Context, es *externalv1.ExternalSecret,
 		if err != nil {
 			return nil, err
 		}
-		c, err := compose.Render(es.Spec.Target.Template, loaded, b.data)
+		c, err := compose.Render(b.language, es.Spec.Target.Template, loaded, b.data)
 		if err != nil {
 			return nil, problem("spec.target.template: %v", err)
 		}
@@ -48,6 +64,10 @@ type batch struct {
 	es   *externalv1.ExternalSecret
 	open map[externalv1.SecretStoreRef]remote.Store
 	data map[string][]byte
+	// language is that of all templates.
+	language compose.Language
+	// size is the number of bytes of data.
+	size int
 	// found: at least one secret exists.
 	found bool
 }
@@ -63,6 +83,18 @@ func (b *batch) read(ctx context.Context) error {
 		if err := b.settle(fmt.Sprintf("spec.data[%d] (%s)", i, d.SecretKey), b.single(ctx, d)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// keep adds values to the batch.
+func (b *batch) keep(values map[string][]byte) error {
+	for key, value := range values {
+		b.size += len(key) + len(value) - len(b.data[key])
+		b.data[key] = value
+	}
+	if b.size > remote.MaxTotal {
+		return fmt.Errorf("the secrets have more than %d bytes together. Read fewer: a Secret has %d at most", remote.MaxTotal, corev1.MaxSecretSize)
 	}
 	return nil
 }
@@ -109,8 +141,7 @@ func (b *batch) single(ctx context.Context, d *externalv1.ExternalSecretData) er
 	if value, err = compose.Decode(d.RemoteRef.DecodingStrategy, value); err != nil {
 		return err
 	}
-	b.data[d.SecretKey] = value
-	return nil
+	return b.keep(map[string][]byte{d.SecretKey: value})
 }
 
 func errGenerator() error {
@@ -164,7 +195,7 @@ func (b *batch) group(ctx context.Context, d *externalv1.ExternalSecretDataFromR
 	}
 	if err == nil {
 		if len(d.Rewrite) > 0 {
-			found, err = compose.Rewrite(d.Rewrite, found)
+			found, err = compose.Rewrite(b.language, d.Rewrite, found)
 		} else {
 			found, err = compose.Convert(conversion, found)
 		}
@@ -178,8 +209,7 @@ func (b *batch) group(ctx context.Context, d *externalv1.ExternalSecretDataFromR
 	if err != nil {
 		return err
 	}
-	maps.Copy(b.data, found)
-	return nil
+	return b.keep(found)
 }
 
 func (b *batch) find(ctx context.Context, ref externalv1.SecretStoreRef, f *externalv1.ExternalSecretFind) (map[string][]byte, error) {

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,7 +48,23 @@ var shared struct {
 	aws    *ssmtest.Server
 	google *cloudtest.Google
 	azure  *cloudtest.Azure
+	// slow never answers.
+	slow *httptest.Server
+	// theirs: another program works on the kinds. asked counts the questions about it.
+	theirs atomic.Bool
+	asked  atomic.Int64
 }
+
+func theirs(context.Context) (string, error) {
+	shared.asked.Add(1)
+	if shared.theirs.Load() {
+		return "the External Secrets Operator installed the kinds", nil
+	}
+	return "", nil
+}
+
+// patience bounds refreshes. The fixture of an API and stores on a busy machine needs a part of it.
+const patience = 8 * time.Second
 
 // lasting makes servers last as long as the test binary, which several tests share. They end with it.
 type lasting struct{ testing.TB }
@@ -79,8 +97,10 @@ func newWorld(t *testing.T) *world {
 func start(t testing.TB) error {
 	shared.vault, shared.aws = vaulttest.New(t), ssmtest.New(t)
 	shared.google, shared.azure = cloudtest.NewGoogle(t), cloudtest.NewAzure(t)
+	shared.slow = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(shared.slow.Close)
 	var reachable []string
-	for _, address := range []string{shared.vault.URL, shared.google.URL, shared.azure.URL} {
+	for _, address := range []string{shared.slow.URL, shared.vault.URL, shared.google.URL, shared.azure.URL} {
 		u, err := url.Parse(address)
 		if err != nil {
 			return err
@@ -93,7 +113,7 @@ func start(t testing.TB) error {
 	if err != nil {
 		return err
 	}
-	r := &external.Reconciler{Client: mgr.GetClient(), Direct: apitest.Client(t), Reachable: reachable, Events: mgr.GetEventRecorder("yuba"), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	r := &external.Reconciler{Client: mgr.GetClient(), Direct: apitest.Client(t), Reachable: reachable, Patience: patience, Theirs: theirs, Events: mgr.GetEventRecorder("yuba"), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Endpoints: external.Endpoints{SecretsManager: shared.aws.URL, ParameterStore: shared.aws.URL, Google: shared.google.URL}}
 	ctx := context.Background() // not that of one test
 	if err := r.SetupWithManager(ctx, mgr); err != nil {

@@ -115,7 +115,7 @@ func (c *credentials) vault(ctx context.Context, p *externalv1.VaultProvider) (r
 	if err != nil {
 		return nil, err
 	}
-	v := &remote.Vault{Server: p.Server, V1: p.Version == "v1", Client: remote.Client(c.r.Reachable, roots)}
+	v := &remote.Vault{Server: p.Server, V1: p.Version == "v1", Tokens: c.r.tokens(), Client: remote.Client(c.r.Reachable, roots)}
 	if p.Path != nil {
 		v.Mount = *p.Path
 	}
@@ -267,6 +267,7 @@ func (c *credentials) google(ctx context.Context, p *externalv1.GCPSMProvider) (
 	if err != nil {
 		return nil, problem("%v", err)
 	}
+	key.Tokens = c.r.tokens()
 	return &remote.Google{Project: p.ProjectID, Location: p.Location, OrFetch: p.SecretVersionSelectionPolicy == externalv1.LatestOrFetch,
 		Endpoint: c.r.Endpoints.Google, Token: key, Client: c.outside()}, nil
 }
@@ -304,7 +305,7 @@ func (c *credentials) azure(ctx context.Context, p *externalv1.AzureKVProvider) 
 		return nil, problem("%senvironmentType %s needs customCloudConfig", at, p.EnvironmentType)
 	}
 	client := remote.Client(c.r.Reachable, nil)
-	principal := &remote.AzurePrincipal{Authority: cloud[0], Resource: cloud[1], Client: client}
+	principal := &remote.AzurePrincipal{Authority: cloud[0], Resource: cloud[1], Client: client, Tokens: c.r.tokens()}
 	var err error
 	if principal.ClientID, err = c.value(ctx, at+"authSecretRef.clientId", p.AuthSecretRef.ClientID, ""); err != nil {
 		return nil, err

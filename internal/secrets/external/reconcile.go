@@ -26,7 +26,7 @@ import (
 // maxMessage bounds the messages of conditions.
 const maxMessage = 2000
 
-// problemError is a mistake in objects of the API, which are watched: nothing is tried again before they change.
+// problemError is a mistake in objects of the API. Most of them are watched, so it is rarely tried again.
 type problemError struct{ message string }
 
 func (e *problemError) Error() string { return e.message }
@@ -49,6 +49,9 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, &es); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if left, err := r.leaves(ctx); left || err != nil {
+		return ctrl.Result{RequeueAfter: decide.Recheck}, err
+	}
 	if !es.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil // the garbage collector deletes what it owns
 	}
@@ -61,7 +64,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: due.Next}, nil
 	}
 	before := es.DeepCopy()
-	act, err := r.refresh(ctx, &es, target)
+	act, err := r.refreshInTime(ctx, &es, target)
 	var other *otherError
 	if errors.As(err, &other) {
 		return ctrl.Result{}, nil
@@ -69,16 +72,23 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		act = decide.Act{Verb: decide.Fail, Reason: externalv1.ReasonSecretSyncedError, Message: err.Error()}
 	}
-	failed := act.Verb == decide.Fail
 	r.record(&es, act, f)
 	if err := reconciling.PatchStatus(ctx, r.Client, before, &es); err != nil {
 		return reconciling.Again(err)
 	}
 	r.tell(before, &es, act, target != nil)
-	if isProblem(err) {
-		return ctrl.Result{RequeueAfter: decide.After(f, false)}, nil
+	return ctrl.Result{RequeueAfter: decide.After(f, outcome(act, err))}, nil
+}
+
+// outcome says how a refresh ended.
+func outcome(act decide.Act, err error) decide.Outcome {
+	switch {
+	case isProblem(err):
+		return decide.Mistaken
+	case act.Verb == decide.Fail:
+		return decide.Failed
 	}
-	return ctrl.Result{RequeueAfter: decide.After(f, failed)}, nil
+	return decide.Done
 }
 
 // facts are what a refresh depends on.
@@ -112,7 +122,9 @@ func (r *Reconciler) record(es *externalv1.ExternalSecret, act decide.Act, f dec
 	} else {
 		es.Status.RefreshTime = metav1.NewTime(f.Now)
 		es.Status.SyncedResourceVersion = f.Version
-		es.Status.Binding.Name = targetOf(es)
+		if act.Reason != externalv1.ReasonSecretMissing { // the earlier target stays until there is another one
+			es.Status.Binding.Name = targetOf(es)
+		}
 	}
 	es.Status.Conditions = externalv1.With(es.Status.Conditions, c)
 }

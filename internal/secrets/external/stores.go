@@ -4,6 +4,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,9 @@ func (r *Reconciler) checkStore(ctx context.Context, req ctrl.Request, o client.
 	if err := r.Client.Get(ctx, req.NamespacedName, o); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if left, err := r.leaves(ctx); left || err != nil {
+		return ctrl.Result{RequeueAfter: usual}, err
+	}
 	spec, status := specOf(o), statusOf(o)
 	if !slices.Contains(ours, spec.Controller) {
 		return ctrl.Result{}, nil
@@ -110,7 +114,9 @@ func (r *Reconciler) checkStore(ctx context.Context, req ctrl.Request, o client.
 	case err != nil:
 		return ctrl.Result{}, err
 	default:
-		if err := s.Check(ctx); err != nil {
+		limited, cancel := context.WithTimeout(ctx, cmp.Or(r.Patience, patience))
+		defer cancel()
+		if err := s.Check(limited); err != nil {
 			fail(externalv1.ReasonValidationFailed, err)
 			next = min(next, failing)
 		}

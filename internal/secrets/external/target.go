@@ -116,6 +116,11 @@ func (r *Reconciler) act(ctx context.Context, es *externalv1.ExternalSecret, s *
 		if owner := metav1.GetControllerOf(s); owner != nil {
 			facts.Owner, facts.Ours = owner.Kind+" "+owner.Name, controls(es, s)
 		}
+		keys := written(es, s)
+		facts.OurKeys = len(keys) > 0
+		for key := range s.Data {
+			facts.OthersKeys = facts.OthersKeys || !slices.Contains(keys, key)
+		}
 	}
 	act := decide.For(facts)
 	var err error
@@ -123,7 +128,8 @@ func (r *Reconciler) act(ctx context.Context, es *externalv1.ExternalSecret, s *
 	case decide.Delete:
 		err = client.IgnoreNotFound(r.Direct.Delete(ctx, s, client.Preconditions{UID: &s.UID, ResourceVersion: &s.ResourceVersion}))
 	case decide.Clear:
-		err = r.write(ctx, es, s, &compose.Content{})
+		// The removal of keys makes no Secret of somebody else ours.
+		err = r.write(ctx, es, s, &compose.Content{}, facts.Ours)
 	case decide.Write:
 		var content *compose.Content
 		if content, err = render(); err != nil {
@@ -131,11 +137,14 @@ func (r *Reconciler) act(ctx context.Context, es *externalv1.ExternalSecret, s *
 		}
 		act.Same = s != nil && same(es, s, content)
 		if !act.Same {
-			err = r.write(ctx, es, s, content)
+			err = r.write(ctx, es, s, content, true)
 		}
 	}
 	if err != nil {
 		return act, fmt.Errorf("%s Secret %s: %w", act.Verb, facts.Name, plain(err))
+	}
+	if act.Verb == decide.Fail || act.Reason == externalv1.ReasonSecretMissing {
+		return act, nil // the values are only in the earlier target
 	}
 	return act, r.leave(ctx, es)
 }
@@ -175,8 +184,9 @@ func plain(err error) error {
 	return err
 }
 
-// write applies the content: keys that were written before and are not in it are removed, and others stay.
-func (r *Reconciler) write(ctx context.Context, es *externalv1.ExternalSecret, s *corev1.Secret, c *compose.Content) error {
+// write applies the content: keys that were written before and are not in it are removed, and others stay. With own,
+// the creation policy Owner makes the object the Secret's owner.
+func (r *Reconciler) write(ctx context.Context, es *externalv1.ExternalSecret, s *corev1.Secret, c *compose.Content, own bool) error {
 	policy := es.Spec.Target.CreationPolicy
 	annotations := maps.Clone(c.Annotations)
 	if annotations == nil {
@@ -193,7 +203,7 @@ func (r *Reconciler) write(ctx context.Context, es *externalv1.ExternalSecret, s
 			a.WithType(corev1.SecretType(c.Type))
 		}
 	}
-	if policy == externalv1.CreateOwner {
+	if policy == externalv1.CreateOwner && own {
 		a.WithOwnerReferences(metav1ac.OwnerReference().WithAPIVersion(externalv1.GroupVersion.String()).WithKind(externalv1.ExternalSecretKind).
 			WithName(es.Name).WithUID(es.UID).WithController(true).WithBlockOwnerDeletion(true))
 	}

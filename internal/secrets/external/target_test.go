@@ -60,13 +60,53 @@ func TestPoliciesOfTargets(t *testing.T) {
 		w.drop(name)
 	}
 	w.await("deleting", externalv1.ReasonSecretDeleted, "the Secret was deleted")
-	w.await("clearing", externalv1.ReasonSecretDeleted, "their keys were removed")
+	w.await("clearing", externalv1.ReasonSecretDeleted, "the store has none of the secrets")
 	w.has("shared", map[string]string{"mine": "stays", "other": "hunter2"})
 	w.tells(externalv1.ReasonDeleted, "the Secret was deleted", "hunter2")
 	w.put("fixed", map[string]any{"password": "hunter3"})
 	w.put("orphan", map[string]any{"password": "hunter3"})
 	w.has("orphan", map[string]string{"password": "hunter3"})
 	w.has("fixed", map[string]string{"password": "hunter2"})
+}
+
+// The earlier target stays until the values are in another one.
+func TestARenamedTargetIsNotLost(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"shop", "other"} {
+		w.put(name, map[string]any{"password": "hunter2"})
+	}
+	want := map[string]string{"password": "hunter2"}
+	w.target("shop", "name: db")
+	w.target("other", "name: taken")
+	w.has("db", want)
+	w.has("taken", want)
+	w.target("shop", "name: taken")
+	w.await("shop", externalv1.ReasonSecretSyncedError, "belongs to the ExternalSecret other")
+	w.has("db", want)
+	w.target("shop", "name: absent, creationPolicy: Merge")
+	w.await("shop", externalv1.ReasonSecretMissing, "does not exist")
+	w.has("db", want)
+	w.target("shop", "name: free")
+	w.has("free", want)
+	w.has("db", nil)
+}
+
+// A Secret with keys of others is not deleted, and is not taken before something is written to it.
+func TestSecretsOfOthersStay(t *testing.T) {
+	w := newWorld(t)
+	w.secret("mine", map[string]string{"own": "stays"})
+	w.target("mine", "deletionPolicy: Delete")
+	w.await("mine", externalv1.ReasonSecretDeleted, "has none of their keys")
+	if s := w.has("mine", map[string]string{"own": "stays"}); len(s.OwnerReferences) > 0 || len(s.Labels) > 0 {
+		t.Errorf("nothing was written, but the Secret is %v", s.ObjectMeta)
+	}
+	w.put("mine", map[string]any{"password": "hunter2"})
+	w.has("mine", map[string]string{"own": "stays", "password": "hunter2"})
+	w.drop("mine")
+	w.has("mine", map[string]string{"own": "stays"})
+	w.tells(externalv1.ReasonDeleted, "their keys were removed", "hunter2")
+	w.await("mine", externalv1.ReasonSecretDeleted, "has none of their keys")
+	w.has("mine", map[string]string{"own": "stays"})
 }
 
 func (w *world) object(name string) *externalv1.ExternalSecret {

@@ -50,7 +50,11 @@ func (p *Parameters) Find(ctx context.Context, q Query) (map[string][]byte, erro
 		return nil, failed("search", p.Name(), q.Path, errors.New("selecting parameters by tags is not supported; use path and name"))
 	}
 	path := "/" + strings.Trim(p.Prefix+q.Path, "/")
+	var calls calls
 	for next := ""; ; {
+		if err := calls.another(p); err != nil {
+			return nil, err
+		}
 		in := map[string]any{"Path": path, "Recursive": true, "WithDecryption": true}
 		if next != "" {
 			in["NextToken"] = next
@@ -98,6 +102,8 @@ type secretValue struct {
 	SecretString *string
 	SecretBinary []byte
 	VersionId    string //nolint:revive // AWS's name
+	// VersionStages are those of a version that was written.
+	VersionStages []string
 }
 
 func (v *secretValue) bytes() []byte {
@@ -138,7 +144,11 @@ func (m *SecretsManager) Find(ctx context.Context, q Query) (map[string][]byte, 
 		filters = append(filters, map[string]any{"Key": "name", "Values": []string{start}})
 	}
 	var keys []string
+	var calls calls
 	for next := ""; ; {
+		if err := calls.another(m); err != nil {
+			return nil, err
+		}
 		in := map[string]any{"MaxResults": 100}
 		if len(filters) > 0 {
 			in["Filters"] = filters

@@ -30,17 +30,26 @@ type AzurePrincipal struct {
 	// Authority is where it logs in, and Resource the service that the token is for.
 	Authority, Resource string
 	Client              *http.Client
+	// Tokens keeps tokens for several principals; nil for this one alone.
+	Tokens *Tokens
 
-	expiring
+	own Tokens
+}
+
+func (p *AzurePrincipal) key() tokenKey {
+	return keyOf("azure", p.Authority, p.Tenant, p.ClientID, p.Secret, p.Resource)
+}
+
+func (p *AzurePrincipal) refused(token string) bool {
+	return cmp.Or(p.Tokens, &p.own).refused(p.key(), token, true)
 }
 
 // Token implements [TokenSource].
 func (p *AzurePrincipal) Token(ctx context.Context) (string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if time.Now().Before(p.until) {
-		return p.token, nil
-	}
+	return cmp.Or(p.Tokens, &p.own).get(ctx, p.key(), p.login)
+}
+
+func (p *AzurePrincipal) login(ctx context.Context) (string, time.Duration, error) {
 	var out struct {
 		Token   string `json:"access_token"`
 		Seconds int64  `json:"expires_in"`
@@ -53,10 +62,9 @@ func (p *AzurePrincipal) Token(ctx context.Context) (string, error) {
 		err = errAnswer
 	}
 	if err != nil {
-		return "", fmt.Errorf("log in to Azure as the client %s: %w", p.ClientID, err)
+		return "", 0, fmt.Errorf("log in to Azure as the client %s: %w", p.ClientID, err)
 	}
-	p.token, p.until = out.Token, time.Now().Add(time.Duration(out.Seconds)*time.Second-time.Minute)
-	return p.token, nil
+	return out.Token, time.Duration(out.Seconds) * time.Second, nil
 }
 
 // Azure is a key vault of Azure.
@@ -71,11 +79,9 @@ type Azure struct {
 func (a *Azure) Name() string { return "Azure Key Vault " + a.URL }
 
 func (a *Azure) call(ctx context.Context, method, address string, body, out any) error {
-	token, err := a.Token.Token(ctx)
-	if err != nil {
-		return err
-	}
-	return do(ctx, a.Client, request{method: method, url: address, header: map[string]string{"Authorization": "Bearer " + token}, body: body}, out)
+	return authorized(ctx, a.Token, func(token string) error {
+		return do(ctx, a.Client, request{method: method, url: address, header: map[string]string{"Authorization": "Bearer " + token}, body: body}, out)
+	})
 }
 
 // address is that of a path in the vault.
@@ -118,7 +124,7 @@ func (a *Azure) get(ctx context.Context, key, version string) (*azureSecret, err
 	}
 	out := &azureSecret{}
 	err := a.call(ctx, http.MethodGet, a.address(path...), nil, out)
-	if isStatus(err, http.StatusNotFound) {
+	if azureLacks(err) {
 		return nil, &MissingError{a.Name(), key}
 	}
 	if err != nil {
@@ -127,10 +133,21 @@ func (a *Azure) get(ctx context.Context, key, version string) (*azureSecret, err
 	return out, nil
 }
 
+// azureLacks reports whether the key vault says that it has no such secret.
+func azureLacks(err error) bool {
+	var out struct{ Error struct{ Code string } }
+	e, ok := notFound(err)
+	return ok && e.decode(&out) && out.Error.Code == "SecretNotFound"
+}
+
 // Find implements [Store].
 func (a *Azure) Find(ctx context.Context, q Query) (map[string][]byte, error) {
 	var keys []string
+	var calls calls
 	for next := a.address() + "&maxresults=25"; next != ""; {
+		if err := calls.another(a); err != nil {
+			return nil, err
+		}
 		var page struct {
 			Value    []azureSecret
 			NextLink string
@@ -158,7 +175,4 @@ func (a *Azure) Find(ctx context.Context, q Query) (map[string][]byte, error) {
 }
 
 // Check implements [Store].
-func (a *Azure) Check(ctx context.Context) error {
-	_, err := a.Token.Token(ctx)
-	return err
-}
+func (a *Azure) Check(ctx context.Context) error { return checkLogin(ctx, a.Token) }

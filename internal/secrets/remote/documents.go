@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,8 +61,11 @@ func (d *AWSDocument) Read(ctx context.Context) (store.Document, error) {
 	return store.Document{Content: out.bytes(), Tag: out.VersionId}, nil
 }
 
-// pending is the stage of a version that is not current yet.
-const pending = "YUBAPENDING"
+// current is the stage of the current version, and pending that of one that is not current yet.
+const (
+	current = "AWSCURRENT"
+	pending = "YUBAPENDING"
+)
 
 // Write implements store.Store. A new version is first added beside the current one; then the stage AWSCURRENT
 // moves to it from the version that was read. The service refuses if that version is no longer the current one.
@@ -79,20 +83,28 @@ func (d *AWSDocument) Write(ctx context.Context, content []byte, over string) er
 			in["KmsKeyId"] = d.KeyID
 		}
 		err := d.call(ctx, "CreateSecret", in, &struct{}{})
-		if refused(err, "ResourceExistsException") {
-			err = store.ErrMoved
+		if err == nil {
+			return nil
 		}
-		if err != nil {
+		if !refused(err, "ResourceExistsException") {
 			return writing(d.Name(), err)
 		}
-		return nil
+		// It exists, perhaps without a version, as Terraform makes secrets: then nobody is to have AWSCURRENT.
 	}
 	var put secretValue
+	// The first version of a secret is the current one at once.
 	err = d.call(ctx, "PutSecretValue", map[string]any{"SecretId": d.Secret, "SecretString": string(content), "ClientRequestToken": token, "VersionStages": []string{pending}}, &put)
 	if err != nil {
 		return writing(d.Name(), err)
 	}
-	err = d.call(ctx, "UpdateSecretVersionStage", map[string]any{"SecretId": d.Secret, "VersionStage": "AWSCURRENT", "MoveToVersionId": put.VersionId, "RemoveFromVersionId": over}, &struct{}{})
+	if over == "" && slices.Contains(put.VersionStages, current) {
+		return nil
+	}
+	move := map[string]any{"SecretId": d.Secret, "VersionStage": current, "MoveToVersionId": put.VersionId}
+	if over != "" {
+		move["RemoveFromVersionId"] = over
+	}
+	err = d.call(ctx, "UpdateSecretVersionStage", move, &struct{}{})
 	if refused(err, "InvalidParameterException") {
 		err = store.ErrMoved
 	}

@@ -10,10 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -47,11 +47,12 @@ func (s StaticToken) Token(context.Context) (string, error) { return string(s), 
 
 // GoogleKey is the key of a service account, which signs requests for tokens.
 type GoogleKey struct {
+	// Tokens keeps tokens for several keys; nil for this one alone.
+	Tokens *Tokens
+
 	config jwt.Config
 	client *http.Client
-
-	mu    sync.Mutex
-	token *oauth2.Token
+	own    Tokens
 }
 
 // NewGoogleKey reads the JSON file of a key. The client reaches the address for tokens that it names.
@@ -67,30 +68,42 @@ func NewGoogleKey(content []byte, client *http.Client) (*GoogleKey, error) {
 		return nil, errors.New("the key of the service account is not the JSON file that Google makes, with the type service_account")
 	}
 	address := cmp.Or(file.TokenURI, "https://oauth2.googleapis.com/token")
-	if u, err := url.Parse(address); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+	// A signed request for a token is a credential, so it is not sent in clear text.
+	if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
 		return nil, errors.New("token_uri in the key of the service account is not an https URL")
 	}
 	return &GoogleKey{config: jwt.Config{Email: file.Email, PrivateKey: []byte(file.PrivateKey), PrivateKeyID: file.KeyID,
 		Scopes: []string{cloudScope}, TokenURL: address}, client: client}, nil
 }
 
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
 // Token implements [TokenSource].
 func (g *GoogleKey) Token(ctx context.Context) (string, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.token.Valid() {
-		return g.token.AccessToken, nil
-	}
+	return cmp.Or(g.Tokens, &g.own).get(ctx, g.key(), g.login)
+}
+
+func (g *GoogleKey) key() tokenKey {
+	return keyOf("google", g.config.Email, g.config.PrivateKeyID, g.config.PrivateKey, g.config.TokenURL)
+}
+
+func (g *GoogleKey) refused(token string) bool {
+	return cmp.Or(g.Tokens, &g.own).refused(g.key(), token, true)
+}
+
+func (g *GoogleKey) login(ctx context.Context) (string, time.Duration, error) {
 	token, err := g.config.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, g.client)).Token()
 	var refused *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &refused) && refused.Response != nil:
-		return "", fmt.Errorf("get a token for the service account %s: %w", g.config.Email, &StatusError{refused.Response.StatusCode, message(refused.Body)})
+		return "", 0, fmt.Errorf("get a token for the service account %s: %w", g.config.Email, &StatusError{Status: refused.Response.StatusCode, Message: message(refused.Body)})
 	case err != nil: // it may quote the key
-		return "", fmt.Errorf("get a token for the service account %s: the key is not valid, or %s cannot be reached", g.config.Email, g.config.TokenURL)
+		return "", 0, fmt.Errorf("get a token for the service account %s: the key is not valid, or %s cannot be reached", g.config.Email, g.config.TokenURL)
 	}
-	g.token = token
-	return token.AccessToken, nil
+	return token.AccessToken, time.Until(token.Expiry), nil
 }
 
 // Name implements [Store].
@@ -106,16 +119,14 @@ func (g *Google) parent() string {
 }
 
 func (g *Google) call(ctx context.Context, method, path string, body, out any) error {
-	token, err := g.Token.Token(ctx)
-	if err != nil {
-		return err
-	}
 	address := "https://secretmanager.googleapis.com"
 	if g.Location != "" {
 		address = "https://secretmanager." + url.PathEscape(g.Location) + ".rep.googleapis.com"
 	}
 	address = strings.TrimSuffix(cmp.Or(g.Endpoint, address), "/")
-	return do(ctx, g.Client, request{method: method, url: address + g.parent() + path, header: map[string]string{"Authorization": "Bearer " + token}, body: body}, out)
+	return authorized(ctx, g.Token, func(token string) error {
+		return do(ctx, g.Client, request{method: method, url: address + g.parent() + path, header: map[string]string{"Authorization": "Bearer " + token}, body: body}, out)
+	})
 }
 
 // Get implements [Store].
@@ -136,13 +147,23 @@ func (g *Google) access(ctx context.Context, key, version string) (value []byte,
 		Payload struct{ Data []byte }
 	}
 	err = g.call(ctx, http.MethodGet, "/secrets/"+url.PathEscape(key)+"/versions/"+url.PathEscape(version)+":access", nil, &out)
-	if isStatus(err, http.StatusNotFound) {
+	if googleLacks(err, key) {
 		return nil, "", &MissingError{g.Name(), key}
 	}
 	if err != nil {
 		return nil, "", failed("read", g.Name(), key, err)
 	}
 	return out.Payload.Data, out.Name[strings.LastIndexByte(out.Name, '/')+1:], nil
+}
+
+// googleLacks reports whether the service says that it has no such secret or version. Of a project that does not
+// exist, and of an address that is not the service's, it does not name the secret.
+func googleLacks(err error, key string) bool {
+	var out struct {
+		Error struct{ Status, Message string }
+	}
+	e, ok := notFound(err)
+	return ok && e.decode(&out) && out.Error.Status == "NOT_FOUND" && strings.HasPrefix(out.Error.Message, "Secret ") && strings.Contains(out.Error.Message, "/secrets/"+key)
 }
 
 // enabled returns the newest enabled version of a secret. Google lists the newest first.
@@ -162,7 +183,11 @@ func (g *Google) enabled(ctx context.Context, key string) (string, error) {
 // Find implements [Store]. Tags are labels.
 func (g *Google) Find(ctx context.Context, q Query) (map[string][]byte, error) {
 	var keys []string
+	var calls calls
 	for next := ""; ; {
+		if err := calls.another(g); err != nil {
+			return nil, err
+		}
 		values := url.Values{"pageSize": {"250"}}
 		if next != "" {
 			values.Set("pageToken", next)
@@ -192,14 +217,4 @@ func (g *Google) Find(ctx context.Context, q Query) (map[string][]byte, error) {
 }
 
 // Check implements [Store].
-func (g *Google) Check(ctx context.Context) error {
-	_, err := g.Token.Token(ctx)
-	return err
-}
-
-// expiring is a token with the time at which another one is needed.
-type expiring struct {
-	mu    sync.Mutex
-	token string
-	until time.Time
-}
+func (g *Google) Check(ctx context.Context) error { return checkLogin(ctx, g.Token) }

@@ -50,7 +50,12 @@ var errAnswer = errors.New("the answer is not the expected JSON")
 type StatusError struct {
 	Status  int
 	Message string
+	// answer is what the server said, for [StatusError.decode]. It is not shown.
+	answer []byte
 }
+
+// decode reads the JSON of the answer, and reports whether it is JSON.
+func (e *StatusError) decode(into any) bool { return json.Unmarshal(e.answer, into) == nil }
 
 func (e *StatusError) Error() string {
 	text := fmt.Sprintf("the server answers %d %s", e.Status, http.StatusText(e.Status))
@@ -71,6 +76,14 @@ func isStatus(err error, status ...int) bool {
 		}
 	}
 	return false
+}
+
+// notFound returns the refusal if a server answers 404. Proxies and wrong addresses answer 404, too: only the body
+// tells whether the service itself says that there is no such secret.
+func notFound(err error) (*StatusError, bool) {
+	var e *StatusError
+	ok := errors.As(err, &e) && e.Status == http.StatusNotFound
+	return e, ok
 }
 
 func isMissing(err error) bool {
@@ -100,9 +113,9 @@ func do(ctx context.Context, c *http.Client, in request, out any) error {
 	case len(text) > 2*Limit:
 		return fmt.Errorf("the answer has more than %d bytes", 2*Limit)
 	case answer.StatusCode >= http.StatusBadRequest:
-		return &StatusError{answer.StatusCode, message(text)}
+		return &StatusError{answer.StatusCode, message(text), text}
 	case answer.StatusCode >= http.StatusMultipleChoices:
-		return &StatusError{answer.StatusCode, "redirects are not followed"}
+		return &StatusError{Status: answer.StatusCode, Message: "redirects are not followed"}
 	case out == nil:
 		return nil
 	}

@@ -10,10 +10,14 @@ import (
 	"strings"
 )
 
-// Limit bounds a secret, and maxFound how many secrets a query may find.
+// Limit bounds a secret, maxFound how many secrets a query may find, and maxCalls how many requests list them: the
+// server's answers say how many there are, and it may be hostile. MaxTotal bounds all secrets of a query together; a
+// Secret of Kubernetes has 1 MiB.
 const (
 	Limit    = 1 << 20
+	MaxTotal = 4 * Limit
 	maxFound = 500
+	maxCalls = 2000
 )
 
 // Store reads the secrets of one store.
@@ -61,6 +65,22 @@ func (e *ManyError) Error() string {
 	return fmt.Sprintf("the query selects more than %d secrets of %s. Select fewer with path, name or tags", maxFound, e.Store)
 }
 
+// calls counts the requests of a query.
+type calls int
+
+// another fails if a query made too many requests.
+func (c *calls) another(s Store) error {
+	if *c++; *c > maxCalls {
+		return fmt.Errorf("the query needs more than %d requests to list the secrets of %s. Select fewer with path", maxCalls, s.Name())
+	}
+	return nil
+}
+
+// tooMuch means that the secrets of a query are too large together.
+func tooMuch(s Store) error {
+	return fmt.Errorf("the secrets of %s that the query selects have more than %d bytes together. Select fewer with path, name or tags", s.Name(), MaxTotal)
+}
+
 // failed says what was attempted.
 func failed(action, name, key string, err error) error {
 	return fmt.Errorf("%s %q of %s: %w", action, key, name, err)
@@ -71,7 +91,7 @@ func gather(ctx context.Context, s Store, keys []string, read func(ctx context.C
 	if len(keys) > maxFound {
 		return nil, &ManyError{s.Name()}
 	}
-	out := map[string][]byte{}
+	out, size := map[string][]byte{}, 0
 	for _, key := range keys {
 		value, err := read(ctx, key)
 		if isMissing(err) {
@@ -79,6 +99,9 @@ func gather(ctx context.Context, s Store, keys []string, read func(ctx context.C
 		}
 		if err != nil {
 			return nil, err
+		}
+		if size += len(value); size > MaxTotal {
+			return nil, tooMuch(s)
 		}
 		out[key] = value
 	}

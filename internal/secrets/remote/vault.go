@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 )
 
 // Vault is the KV engine of a Vault. A secret is a JSON object.
@@ -26,9 +26,10 @@ type Vault struct {
 	Login VaultLogin
 	// Client reaches the server.
 	Client *http.Client
+	// Tokens keeps tokens for several stores; nil for this one alone.
+	Tokens *Tokens
 
-	mu    sync.Mutex
-	token string
+	own Tokens
 }
 
 // VaultLogin is how to get a token: the token itself, or a call of an auth method.
@@ -50,31 +51,62 @@ type session struct {
 	token string
 }
 
-// open logs in once: a Vault is opened for one refresh, which is shorter than any token lasts.
+func (v *Vault) tokens() *Tokens { return cmp.Or(v.Tokens, &v.own) }
+
+func (v *Vault) key() tokenKey {
+	return keyOf("vault", v.Server, cmp.Or(v.Login.Namespace, v.Namespace), v.Login.Path, v.Login.Body)
+}
+
+// open logs in, unless a token of the same login is kept. Vault stores each of its tokens until it expires.
 func (v *Vault) open(ctx context.Context) (*session, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	s := &session{v, cmp.Or(v.token, v.Login.Token)}
-	if s.token != "" {
-		return s, nil
+	if v.Login.Token != "" {
+		return &session{v, v.Login.Token}, nil
 	}
+	token, err := v.tokens().get(ctx, v.key(), v.login)
+	return &session{v, token}, err
+}
+
+func (v *Vault) login(ctx context.Context) (string, time.Duration, error) {
 	var out struct {
 		Auth struct {
-			Token string `json:"client_token"`
+			Token   string `json:"client_token"`
+			Seconds int64  `json:"lease_duration"`
+			Uses    int    `json:"num_uses"`
 		}
 	}
-	err := s.call(ctx, http.MethodPost, "auth/"+v.Login.Path, cmp.Or(v.Login.Namespace, v.Namespace), v.Login.Body, &out)
+	s := &session{v, ""}
+	err := s.send(ctx, http.MethodPost, "auth/"+v.Login.Path, cmp.Or(v.Login.Namespace, v.Namespace), v.Login.Body, &out)
 	if err == nil && out.Auth.Token == "" {
 		err = errAnswer
 	}
 	if err != nil {
-		return nil, fmt.Errorf("log in to %s at auth/%s: %w", v.Name(), v.Login.Path, err)
+		return "", 0, fmt.Errorf("log in to %s at auth/%s: %w", v.Name(), v.Login.Path, err)
 	}
-	v.token, s.token = out.Auth.Token, out.Auth.Token
-	return s, nil
+	life := time.Duration(out.Auth.Seconds) * time.Second
+	switch {
+	case out.Auth.Uses > 0: // others may use them up
+		life = 0
+	case life == 0: // it does not expire
+		life = 2 * tokenLife
+	}
+	return out.Auth.Token, life, nil
 }
 
+// call makes a call; again, if Vault does not accept a kept token any more.
 func (s *session) call(ctx context.Context, method, path, namespace string, body, out any) error {
+	err := s.send(ctx, method, path, namespace, body, out)
+	if s.Login.Token != "" || !isStatus(err, http.StatusForbidden) || !s.tokens().refused(s.key(), s.token, strings.Contains(err.Error(), "invalid token")) {
+		return err
+	}
+	again, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	s.token = again.token
+	return s.send(ctx, method, path, namespace, body, out)
+}
+
+func (s *session) send(ctx context.Context, method, path, namespace string, body, out any) error {
 	header := map[string]string{"X-Vault-Request": "true"}
 	if s.token != "" {
 		header["X-Vault-Token"] = s.token
@@ -143,7 +175,7 @@ func (s *session) get(ctx context.Context, key, version string) ([]byte, error) 
 		call += "?version=" + url.QueryEscape(version)
 	}
 	err = s.call(ctx, http.MethodGet, call, s.Namespace, nil, &out)
-	if isStatus(err, http.StatusNotFound) {
+	if vaultLacks(err) {
 		return nil, &MissingError{s.Name(), key}
 	}
 	if err != nil {
@@ -160,6 +192,19 @@ func (s *session) get(ctx context.Context, key, version string) ([]byte, error) 
 		return nil, &MissingError{s.Name(), key}
 	}
 	return inner.Data, nil
+}
+
+// vaultLacks reports whether the engine says that there is nothing at a path: with an empty list of errors, or with
+// the metadata of a deleted version. Of a path where no engine is, Vault says so; of the path of another version of the
+// engine, it warns.
+func vaultLacks(err error) bool {
+	var out struct {
+		Errors   *[]string
+		Warnings []string
+		Data     struct{ Metadata map[string]any }
+	}
+	e, ok := notFound(err)
+	return ok && e.decode(&out) && len(out.Warnings) == 0 && (out.Errors != nil && len(*out.Errors) == 0 || len(out.Data.Metadata) > 0)
 }
 
 // Find implements [Store]: it lists folders below the path.
@@ -193,7 +238,11 @@ func (v *Vault) Find(ctx context.Context, q Query) (map[string][]byte, error) {
 // list returns the keys below a folder, to the limit.
 func (s *session) list(ctx context.Context, mount, at string, q Query) (keys []string, err error) {
 	folders := []string{at}
+	var calls calls
 	for len(folders) > 0 {
+		if err := calls.another(s); err != nil {
+			return nil, err
+		}
 		folder := folders[0]
 		folders = folders[1:]
 		var out struct{ Data struct{ Keys []string } }
@@ -202,7 +251,7 @@ func (s *session) list(ctx context.Context, mount, at string, q Query) (keys []s
 			path = escaped(mount) + "/" + escaped(folder)
 		}
 		err := s.call(ctx, "LIST", strings.TrimSuffix(path, "/"), s.Namespace, nil, &out)
-		if isStatus(err, http.StatusNotFound) {
+		if vaultLacks(err) {
 			continue
 		}
 		if err != nil {
@@ -213,6 +262,11 @@ func (s *session) list(ctx context.Context, mount, at string, q Query) (keys []s
 			if strings.HasSuffix(name, "/") {
 				folders = append(folders, strings.TrimSuffix(key, "/"))
 				continue
+			}
+			if len(q.Tags) > 0 { // each needs a request
+				if err := calls.another(s); err != nil {
+					return nil, err
+				}
 			}
 			if ok, err := s.selects(ctx, mount, key, q); err != nil {
 				return nil, err

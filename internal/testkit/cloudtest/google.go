@@ -91,6 +91,20 @@ func (g *Google) issue(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, map[string]any{"access_token": g.token, "token_type": "Bearer", "expires_in": 3600})
 }
 
+// Tokens is how many tokens were issued.
+func (g *Google) Tokens() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.tokens
+}
+
+// Revoke makes the tokens that were issued invalid.
+func (g *Google) Revoke() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.token = "token-" + rand.Text()
+}
+
 // reply writes JSON.
 func reply(w http.ResponseWriter, status int, out any) {
 	w.Header().Set("Content-Type", "application/json")

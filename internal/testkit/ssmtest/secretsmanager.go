@@ -84,6 +84,9 @@ func (s *Server) putSecret(in *secretInput) (*secretOutput, error) {
 	if len(in.VersionStages) == 0 {
 		in.VersionStages = []string{"AWSCURRENT"}
 	}
+	if len(found.versions) == 1 && !slices.Contains(in.VersionStages, "AWSCURRENT") { // as published: the first version is current
+		in.VersionStages = append(in.VersionStages, "AWSCURRENT")
+	}
 	for _, stage := range in.VersionStages {
 		found.move(stage, in.ClientRequestToken)
 	}
@@ -199,6 +202,13 @@ func (s *Server) SetSecret(name, value string, tags map[string]string) {
 		return
 	}
 	s.secrets[name] = &secret{map[string]string{"first": value}, map[string]string{"AWSCURRENT": "first"}, tags}
+}
+
+// EmptySecret creates a secret of Secrets Manager without a version, as Terraform does.
+func (s *Server) EmptySecret(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.secrets[name] = &secret{map[string]string{}, map[string]string{}, nil}
 }
 
 // RemoveSecret deletes a secret of Secrets Manager.

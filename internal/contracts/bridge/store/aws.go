@@ -42,7 +42,21 @@ type AWSError struct {
 	Message string `json:"message"`
 }
 
-func (e *AWSError) Error() string { return strings.TrimSuffix(e.short()+": "+e.Message, ": ") }
+// maxMessage bounds what is shown of a refusal.
+const maxMessage = 300
+
+// Error is shown in conditions. The messages of signature errors quote the request that the service computed, with the
+// session token among its headers.
+func (e *AWSError) Error() string {
+	said := strings.Join(strings.Fields(e.Message), " ")
+	if strings.Contains(e.Type, "Signature") || strings.Contains(strings.ToLower(said), "x-amz-") {
+		said = "the service does not accept the signature of the request. Check the keys, the region and the clock"
+	}
+	if len(said) > maxMessage {
+		said = strings.ToValidUTF8(said[:maxMessage], "") + "…"
+	}
+	return strings.TrimSuffix(e.short()+": "+said, ": ")
+}
 
 // short is the type without its namespace.
 func (e *AWSError) short() string { return e.Type[strings.LastIndexByte(e.Type, '#')+1:] }

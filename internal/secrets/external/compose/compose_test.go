@@ -5,6 +5,7 @@ package compose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,10 +91,45 @@ func TestRewrite(t *testing.T) {
 		"a missing priority":       {[]externalv1.ExternalSecretRewrite{{Merge: &externalv1.ExternalSecretRewriteMerge{ConflictPolicy: "Ignore", Priority: []string{"none"}}}}, "", `priority names "none"`},
 		"not a regular expression": {[]externalv1.ExternalSecretRewrite{{Regexp: &externalv1.ExternalSecretRewriteRegexp{Source: "("}}}, "", "not a regular expression"},
 	} {
-		got, err := Rewrite(test.how, data)
+		got, err := Rewrite(NewLanguage(), test.how, data)
 		if test.wrong != "" && (err == nil || !strings.Contains(err.Error(), test.wrong)) || test.wrong == "" && (err != nil || show(got) != test.want) {
 			t.Errorf("%s: got %s, %v", sentence, show(got), err)
 		}
+	}
+}
+
+// Operations are hostile: keys stay short, and templates share one budget.
+func TestRewritingIsBounded(t *testing.T) {
+	double := externalv1.ExternalSecretRewrite{Regexp: &externalv1.ExternalSecretRewriteRegexp{Source: "(.+)", Target: "${1}${1}"}}
+	costly := externalv1.ExternalSecretRewrite{Transform: &externalv1.ExternalSecretRewriteTransform{Template: `{{ range until 30000 }}{{ end }}{{ .value }}`}}
+	repeat := func(o externalv1.ExternalSecretRewrite, n int) []externalv1.ExternalSecretRewrite {
+		return slices.Repeat([]externalv1.ExternalSecretRewrite{o}, n)
+	}
+	long := strings.Repeat("x", 1000)
+	for sentence, test := range map[string]struct {
+		how   []externalv1.ExternalSecretRewrite
+		key   string
+		wrong string
+	}{
+		"doubled often":                  {repeat(double, 30), "a", "and may have 1024"},
+		"too many":                       {repeat(double, 35), "a", "rewrite has 35 operations, and may have 32"},
+		"a long target":                  {[]externalv1.ExternalSecretRewrite{{Regexp: &externalv1.ExternalSecretRewriteRegexp{Source: "(.)", Target: strings.Repeat("$1", 600)}}}, "a", "target has 1200 bytes"},
+		"a long key":                     {repeat(double, 1), strings.Repeat("x", 5000), "has 5000 bytes"},
+		"a long path that becomes short": {[]externalv1.ExternalSecretRewrite{{Regexp: &externalv1.ExternalSecretRewriteRegexp{Source: "x+/", Target: ""}}}, long + "/db", ""},
+	} {
+		got, err := Rewrite(NewLanguage(), test.how, bytesOf(test.key, "1"))
+		if test.wrong != "" && (err == nil || !strings.Contains(err.Error(), test.wrong)) || test.wrong == "" && (err != nil || show(got) != "map[db:1]") {
+			t.Errorf("%s: got %d keys, %v", sentence, len(got), err)
+		}
+	}
+	// The budget is that of the whole ExternalSecret.
+	l, spent := NewLanguage(), false
+	for range 10 {
+		_, err := Rewrite(l, repeat(costly, 20), bytesOf("a", "1"))
+		spent = spent || err != nil
+	}
+	if !spent {
+		t.Error("200 templates are within the budget")
 	}
 }
 
@@ -107,13 +143,13 @@ func TestTemplatesAreBoundedAndSilent(t *testing.T) {
 		"a value as types": `{{ index .password "hunter" }}`,
 		"invalid":          `{{ .password `,
 	} {
-		_, err := Render(&externalv1.ExternalSecretTemplate{Data: map[string]string{"x": text}}, nil, bytesOf("password", "hunter2"))
+		_, err := Render(NewLanguage(), &externalv1.ExternalSecretTemplate{Data: map[string]string{"x": text}}, nil, bytesOf("password", "hunter2"))
 		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "data.x") {
 			t.Errorf("%s: %v", sentence, err)
 		}
 	}
 	literal := "a: {b: {{ .password }}}"
-	_, err := Render(&externalv1.ExternalSecretTemplate{TemplateFrom: []externalv1.TemplateFrom{{Literal: &literal}}}, []Loaded{{}}, bytesOf("password", "hunter2"))
+	_, err := Render(NewLanguage(), &externalv1.ExternalSecretTemplate{TemplateFrom: []externalv1.TemplateFrom{{Literal: &literal}}}, []Loaded{{}}, bytesOf("password", "hunter2"))
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("nested YAML: %v", err)
 	}
@@ -121,7 +157,7 @@ func TestTemplatesAreBoundedAndSilent(t *testing.T) {
 
 func TestReplaceAndMerge(t *testing.T) {
 	for policy, want := range map[string]string{"Replace": "map[url:x:hunter2]", "Merge": "map[password:hunter2 url:x:hunter2]"} {
-		c, err := Render(&externalv1.ExternalSecretTemplate{MergePolicy: policy, Data: map[string]string{"url": "x:{{ .password }}"}}, nil, bytesOf("password", "hunter2"))
+		c, err := Render(NewLanguage(), &externalv1.ExternalSecretTemplate{MergePolicy: policy, Data: map[string]string{"url": "x:{{ .password }}"}}, nil, bytesOf("password", "hunter2"))
 		if err != nil || show(c.Data) != want {
 			t.Errorf("%s: %v, %v", policy, c, err)
 		}

@@ -14,15 +14,26 @@ import (
 	externalv1 "github.com/yuba-dev/yuba/api/external/v1"
 )
 
+// The bounds of rewriting. A key of a Secret has 253 bytes at most, but names in stores are longer until they are
+// rewritten: those of Parameter Store have 1011. Without maxKey, each operation could square the length of a key.
+const (
+	maxKey        = 1024
+	maxTarget     = 1024
+	maxOperations = 32
+)
+
 // Rewrite renames keys, one operation after the other.
-func Rewrite(operations []externalv1.ExternalSecretRewrite, data map[string][]byte) (map[string][]byte, error) {
+func Rewrite(l Language, operations []externalv1.ExternalSecretRewrite, data map[string][]byte) (map[string][]byte, error) {
+	if len(operations) > maxOperations {
+		return nil, fmt.Errorf("rewrite has %d operations, and may have %d", len(operations), maxOperations)
+	}
 	for i, operation := range operations {
 		var err error
 		switch {
 		case operation.Regexp != nil:
 			data, err = replace(operation.Regexp, data)
 		case operation.Transform != nil:
-			data, err = transform(operation.Transform, data)
+			data, err = transform(l, operation.Transform, data)
 		case operation.Merge != nil:
 			data, err = merge(operation.Merge, data)
 		}
@@ -38,13 +49,15 @@ func replace(r *externalv1.ExternalSecretRewriteRegexp, data map[string][]byte) 
 	if err != nil {
 		return nil, fmt.Errorf("source is not a regular expression: %w", err)
 	}
+	if len(r.Target) > maxTarget {
+		return nil, fmt.Errorf("target has %d bytes, and may have %d", len(r.Target), maxTarget)
+	}
 	return rename(data, func(key string) (string, error) { return pattern.ReplaceAllString(key, r.Target), nil })
 }
 
-func transform(t *externalv1.ExternalSecretRewriteTransform, data map[string][]byte) (map[string][]byte, error) {
-	d := newDialect()
+func transform(l Language, t *externalv1.ExternalSecretRewriteTransform, data map[string][]byte) (map[string][]byte, error) {
 	return rename(data, func(key string) (string, error) {
-		return d.Text("template", t.Template, map[string]any{"value": key})
+		return l.dialect.Text("template", t.Template, map[string]any{"value": key})
 	})
 }
 

@@ -25,9 +25,13 @@ type Content struct {
 // Loaded are the templates of one entry of templateFrom, by key.
 type Loaded map[string]string
 
-// newDialect is the language of templates: Go's, with functions of sprig and for YAML, and one budget for all.
-func newDialect() template.Dialect {
-	return template.Dialect{Left: "{{", Purse: template.NewPurse(4), Functions: map[string]any{
+// Language is the language of templates: Go's, with functions of sprig and for YAML. All templates of an
+// ExternalSecret share one, which has one budget.
+type Language struct{ dialect template.Dialect }
+
+// NewLanguage returns the language for the templates of one ExternalSecret.
+func NewLanguage() Language {
+	return Language{template.Dialect{Left: "{{", Purse: template.NewPurse(4), Functions: map[string]any{
 		"toYaml": func(value any) (string, error) {
 			out, err := yaml.Marshal(value)
 			if err != nil {
@@ -44,18 +48,18 @@ func newDialect() template.Dialect {
 		},
 		// Its message may contain values.
 		"fail": func(string) (string, error) { return "", template.Refuse("the template calls fail") },
-	}}
+	}}}
 }
 
 // Render makes the content of a Secret of the values of stores, and of templates. loaded has the templates of each
 // entry of templateFrom that names an object.
-func Render(t *externalv1.ExternalSecretTemplate, loaded []Loaded, data map[string][]byte) (*Content, error) {
+func Render(l Language, t *externalv1.ExternalSecretTemplate, loaded []Loaded, data map[string][]byte) (*Content, error) {
 	c := &Content{Data: data, Labels: map[string]string{}, Annotations: map[string]string{}}
 	if t == nil {
 		return c, nil
 	}
 	c.Type = t.Type
-	r := &renderer{newDialect(), map[string]any{}, c}
+	r := &renderer{l.dialect, map[string]any{}, c}
 	for key, value := range data {
 		r.values[key] = string(value)
 	}

@@ -133,14 +133,20 @@ func Convert(strategy string, data map[string][]byte) (map[string][]byte, error)
 	})
 }
 
-// rename renames keys. Two of the same name are an error.
+// rename renames keys. Two of the same name are an error, and so are those that are too long before or after.
 func rename(data map[string][]byte, how func(string) (string, error)) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	from := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if len(key) > maxKey {
+			return nil, tooLong(key)
+		}
 		name, err := how(key)
 		if err != nil {
 			return nil, err
+		}
+		if len(name) > maxKey {
+			return nil, tooLong(name)
 		}
 		if other, taken := from[name]; taken {
 			return nil, fmt.Errorf("the keys %q and %q both become %q. Rename them with rewrite", other, key, name)
@@ -148,6 +154,10 @@ func rename(data map[string][]byte, how func(string) (string, error)) (map[strin
 		out[name], from[name] = data[key], key
 	}
 	return out, nil
+}
+
+func tooLong(key string) error {
+	return fmt.Errorf("the key %q… has %d bytes, and may have %d", strings.ToValidUTF8(key[:32], ""), len(key), maxKey)
 }
 
 // Check fails if keys cannot be keys of a Secret.

@@ -24,9 +24,22 @@ const (
 )
 
 // Retry is when a store that failed is tried again, unless the refresh interval is shorter; shortest bounds it.
+// Recheck is the same for mistakes in objects of the API. Most of these objects are watched, but not all of them:
+// namespaces and the credentials of other namespaces are not.
 const (
 	Retry    = 30 * time.Second
+	Recheck  = 300 * time.Second
 	shortest = time.Second
+)
+
+// Outcome is how an attempt ended.
+type Outcome int
+
+// The outcomes. Mistaken is a failure that a change of an object of the API mends.
+const (
+	Done Outcome = iota
+	Failed
+	Mistaken
 )
 
 // Facts are everything that a refresh depends on.
@@ -97,17 +110,16 @@ func periodic(f Facts) bool {
 	return f.Interval > 0 && (f.Policy == "" || f.Policy == refreshPeriodic)
 }
 
-// After is when to decide again after an attempt.
-func After(f Facts, failed bool) time.Duration {
+// After is when to decide again after an attempt; 0 for when something changes.
+func After(f Facts, o Outcome) time.Duration {
+	bound := map[Outcome]time.Duration{Failed: Retry, Mistaken: Recheck}[o]
 	switch {
-	case failed && periodic(f):
-		return max(min(f.Interval, Retry), shortest)
-	case failed:
-		return Retry
+	case bound > 0 && periodic(f):
+		return max(min(f.Interval, bound), shortest)
 	case periodic(f):
 		return max(f.Interval, shortest)
 	}
-	return 0
+	return bound
 }
 
 // Verb is what to do with the target.
@@ -131,6 +143,8 @@ type Target struct {
 	Exists bool
 	Owner  string
 	Ours   bool
+	// OurKeys: it has keys that this object wrote. OthersKeys: it has keys that somebody else wrote.
+	OurKeys, OthersKeys bool
 	// Found: the store has at least one of the secrets.
 	Found bool
 }
@@ -157,10 +171,13 @@ var acts = []struct {
 		return t.Exists && t.Owner != "" && !t.Ours && t.Creation == createOwner
 	}},
 	{Leave, reasonSecretDeleted, says("the store has none of the secrets, and there is no Secret"), func(t Target) bool { return !t.Found && !t.Exists }},
-	// Only the Secret that this object made may go.
+	// Only the Secret that this object made may go, and not with the values of others.
 	{Delete, reasonSecretDeleted, says("the store has none of the secrets any more, so the Secret was deleted"), func(t Target) bool {
-		return !t.Found && t.Deletion == deleteDelete && t.Creation == createOwner && t.Ours
+		return !t.Found && t.Deletion == deleteDelete && t.Creation == createOwner && t.Ours && !t.OthersKeys
 	}},
+	{Leave, reasonSecretDeleted, func(t Target) string {
+		return fmt.Sprintf("the store has none of the secrets, and Secret %s has none of their keys", t.Name)
+	}, func(t Target) bool { return !t.Found && !t.OurKeys }},
 	{Clear, reasonSecretDeleted, says("the store has none of the secrets any more, so their keys were removed"), func(t Target) bool {
 		return !t.Found
 	}},

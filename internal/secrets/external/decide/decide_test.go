@@ -63,13 +63,38 @@ func TestFor(t *testing.T) {
 		"keys for somebody else's Secret":   {Target{Creation: "Merge", Exists: true, Owner: "b", Found: true}, Write, externalv1.ReasonSecretSynced},
 		"keys for no Secret":                {Target{Creation: "Merge", Found: true}, Leave, externalv1.ReasonSecretMissing},
 		"no Secret is wanted":               {Target{Creation: "None", Found: true}, Leave, externalv1.ReasonSecretSynced},
-		"all is gone, and so is the Secret": {Target{Creation: "Owner", Deletion: "Delete", Exists: true, Owner: "a", Ours: true}, Delete, externalv1.ReasonSecretDeleted},
-		"all is gone, and keys go":          {Target{Creation: "Owner", Deletion: "Merge", Exists: true, Owner: "a", Ours: true}, Clear, externalv1.ReasonSecretDeleted},
-		"all is gone from a shared Secret":  {Target{Creation: "Merge", Deletion: "Delete", Exists: true}, Clear, externalv1.ReasonSecretDeleted},
+		"all is gone, and so is the Secret": {Target{Creation: "Owner", Deletion: "Delete", Exists: true, Owner: "a", Ours: true, OurKeys: true}, Delete, externalv1.ReasonSecretDeleted},
+		"all is gone from an empty Secret":  {Target{Creation: "Owner", Deletion: "Delete", Exists: true, Owner: "a", Ours: true}, Delete, externalv1.ReasonSecretDeleted},
+		"others have keys there":            {Target{Creation: "Owner", Deletion: "Delete", Exists: true, Owner: "a", Ours: true, OurKeys: true, OthersKeys: true}, Clear, externalv1.ReasonSecretDeleted},
+		"a Secret that was never written":   {Target{Creation: "Owner", Deletion: "Delete", Exists: true, OthersKeys: true}, Leave, externalv1.ReasonSecretDeleted},
+		"all is gone, and keys go":          {Target{Creation: "Owner", Deletion: "Merge", Exists: true, Owner: "a", Ours: true, OurKeys: true}, Clear, externalv1.ReasonSecretDeleted},
+		"all is gone from a shared Secret":  {Target{Creation: "Merge", Deletion: "Delete", Exists: true, OurKeys: true}, Clear, externalv1.ReasonSecretDeleted},
 		"nothing was ever there":            {Target{Creation: "Owner", Deletion: "Delete"}, Leave, externalv1.ReasonSecretDeleted},
 	} {
 		if got := For(test.target); got.Verb != test.verb || got.Reason != test.reason || got.Message == "" {
 			t.Errorf("%s: got %+v", sentence, got)
+		}
+	}
+}
+
+// Nobody watches a namespace's labels or another namespace's credentials: whatever failed is tried again.
+func TestFailuresAreTriedAgain(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		facts   Facts
+		outcome Outcome
+		next    time.Duration
+	}{
+		"done":                        {fresh(), Done, time.Hour},
+		"done, on change":             {fresh(func(f *Facts) { f.Policy = externalv1.RefreshOnChange }), Done, 0},
+		"a store failed":              {fresh(), Failed, Retry},
+		"a store failed, on change":   {fresh(func(f *Facts) { f.Policy = externalv1.RefreshOnChange }), Failed, Retry},
+		"a mistake":                   {fresh(), Mistaken, Recheck},
+		"a mistake, on change":        {fresh(func(f *Facts) { f.Policy = externalv1.RefreshOnChange }), Mistaken, Recheck},
+		"a mistake, every minute":     {fresh(func(f *Facts) { f.Interval = time.Minute }), Mistaken, time.Minute},
+		"a mistake, without interval": {fresh(func(f *Facts) { f.Interval = 0 }), Mistaken, Recheck},
+	} {
+		if got := After(test.facts, test.outcome); got != test.next {
+			t.Errorf("%s: again after %s", sentence, got)
 		}
 	}
 }
@@ -94,11 +119,16 @@ func TestLaws(t *testing.T) {
 		if d.Exists && rapid.Bool().Draw(t, "owned") {
 			d.Owner, d.Ours = "x", rapid.Bool().Draw(t, "ours")
 		}
+		if d.Exists {
+			d.OurKeys, d.OthersKeys = rapid.Bool().Draw(t, "our keys"), rapid.Bool().Draw(t, "others' keys")
+		}
 		switch act := For(d); {
-		case act.Verb == Delete && (!d.Ours || d.Found || d.Deletion != "Delete"):
+		case act.Verb == Delete && (!d.Ours || d.OthersKeys || d.Found || d.Deletion != "Delete"):
 			t.Fatalf("deletes %+v", d)
 		case (act.Verb == Write || act.Verb == Clear) && d.Creation == "Owner" && d.Owner != "" && !d.Ours:
 			t.Fatalf("writes what somebody else owns: %+v", d)
+		case act.Verb == Clear && !d.OurKeys:
+			t.Fatalf("clears what it never wrote: %+v", d)
 		case act.Verb == Write && !d.Found:
 			t.Fatalf("writes without secrets: %+v", d)
 		}

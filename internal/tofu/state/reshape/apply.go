@@ -34,9 +34,15 @@ func (d *Desk) enter(ctx context.Context, r *Record, phase Phase, message string
 	return d.step("after " + string(phase))
 }
 
+// Approval says who applies a proposal; Unpreviewed: whatever its previews say.
+type Approval struct {
+	By          string
+	Unpreviewed bool
+}
+
 // Apply writes the states of a proposal. A *RefusedError or a *state.LockedError means that nothing was
 // changed. After another error the refactoring may be open; then the server carries it on.
-func (d *Desk) Apply(ctx context.Context, namespace, id, by string) (*Record, error) {
+func (d *Desk) Apply(ctx context.Context, namespace, id string, a Approval) (*Record, error) {
 	r, err := d.store().load(ctx, namespace, id)
 	if err != nil {
 		return nil, err
@@ -63,7 +69,7 @@ func (d *Desk) Apply(ctx context.Context, namespace, id, by string) (*Record, er
 	}()
 	ctx, end := d.untilLost(ctx)
 	defer end()
-	r.AppliedBy = by
+	r.AppliedBy, r.Unpreviewed = a.By, a.Unpreviewed
 	if err := d.enter(ctx, r, Locking, ""); err != nil {
 		return r, err
 	}

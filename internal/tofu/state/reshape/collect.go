@@ -6,6 +6,7 @@ package reshape
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -16,54 +17,71 @@ const (
 	// stateLife is how long the former states are kept for an undo.
 	stateLife = 90 * 24 * time.Hour
 	// maxProposals limits the proposals of a namespace that nobody has applied: each has the former and the
-	// new states, of up to 100 MB. At the limit, those older than proposalRest make room.
+	// new states, of up to 100 MB. At the limit, those that nobody used for
+	// proposalRest make room.
 	maxProposals = 50
 	proposalRest = time.Hour
 )
 
 // makeRoom refuses a proposal more if a namespace has too many that nobody has applied. It first deletes
-// those that nobody can be reading any more.
+// those that nobody used for long, the oldest first, until there is room.
 func (d *Desk) makeRoom(ctx context.Context, namespace string) error {
 	records, err := d.store().list(ctx, namespace)
 	if err != nil {
 		return err
 	}
-	var open []*Record // newest first
-	for _, r := range records {
-		if r.Phase == Proposed {
-			open = append(open, r)
+	records = slices.DeleteFunc(records, func(r *Record) bool { return r.Phase != Proposed })
+	left := len(records)
+	var free time.Time // when the next one may be deleted
+	for _, listed := range slices.Backward(records) {
+		if left < maxProposals {
+			return nil
 		}
-	}
-	if len(open) < maxProposals {
-		return nil
-	}
-	left := len(open)
-	for _, listed := range open {
-		if d.now().Sub(listed.Changed) <= proposalRest {
-			continue
-		}
-		r, err := d.reserve(ctx, listed)
+		gone, used, err := d.dropUnused(ctx, listed)
 		if err != nil {
 			return err
 		}
-		if r == nil {
-			continue
+		if gone {
+			left--
+		} else if rested := used.Add(proposalRest); free.IsZero() || rested.Before(free) {
+			free = rested
 		}
-		if r.Phase == Proposed {
-			err = d.store().drop(ctx, r)
-		}
-		d.give(r)
-		if err != nil {
-			return err
-		}
-		left--
 	}
 	if left < maxProposals {
 		return nil
 	}
-	free := open[len(open)-1].Changed.Add(proposalRest)
 	return refused("the namespace %s has %d refactorings that were proposed and not applied, and may have %d. Apply one, or wait: the oldest makes room at %s. List them:\n    yuba refactor list -n %s",
 		namespace, left, maxProposals, free.UTC().Format("15:04:05 MST"), namespace)
+}
+
+// dropUnused deletes a proposal that was not used for long. Otherwise it returns when it was last used: a
+// proposal whose plans are noted one after the other is in use.
+func (d *Desk) dropUnused(ctx context.Context, listed *Record) (gone bool, used time.Time, err error) {
+	used = listed.Changed
+	if d.now().Sub(used) <= proposalRest {
+		return false, used, nil
+	}
+	previews, err := d.Previews(ctx, listed)
+	if err != nil {
+		return false, used, err
+	}
+	for _, p := range previews {
+		if p.At.After(used) {
+			used = p.At
+		}
+	}
+	if d.now().Sub(used) <= proposalRest {
+		return false, used, nil
+	}
+	r, err := d.reserve(ctx, listed)
+	if err != nil || r == nil {
+		return false, used, err
+	}
+	defer d.give(r)
+	if r.Phase != Proposed {
+		return true, used, nil
+	}
+	return true, used, d.store().drop(ctx, r)
 }
 
 // Collect deletes what is too old: proposals, the states of former refactorings, and their records.

@@ -36,7 +36,7 @@ func TestALargeState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "ann"); err != nil {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d MB: %v", len(data)>>20, time.Since(began))
@@ -44,7 +44,7 @@ func TestALargeState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.desk.Apply(t.Context(), w.namespace, undo.ID, "ann"); err != nil {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, undo.ID, Approval{By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	back, _ := w.read("a")

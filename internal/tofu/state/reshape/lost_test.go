@@ -31,14 +31,14 @@ func TestAServerThatIsNoLongerInCharge(t *testing.T) {
 	}
 	go func() { ended <- w.desk.Run(ctx) }()
 	<-listed
-	_, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "ann")
+	_, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"})
 	if !errors.Is(err, errLost) || !strings.Contains(err.Error(), "/b") {
 		t.Fatal(err)
 	}
 	if got := w.all(); !strings.HasPrefix(got, "a: x.two (locked by ") || !strings.Contains(got, "b: x.three (") || !strings.Contains(got, "c: none (") {
 		t.Errorf("it went on: %s", got)
 	}
-	if _, err := w.desk.Apply(t.Context(), w.namespace, second.ID, "ann"); !errors.Is(err, errLost) {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, second.ID, Approval{By: "ann"}); !errors.Is(err, errLost) {
 		t.Errorf("another one: %v", err)
 	}
 	w.start()

@@ -40,7 +40,18 @@ func (d *Desk) Note(ctx context.Context, namespace, id, stack string, p Preview)
 		return nil
 	}
 	p.At = d.now()
-	return d.store().put(ctx, r, planned+stack, p)
+	if err := d.store().put(ctx, r, planned+stack, p); err != nil {
+		return err
+	}
+	if err := d.step("noted"); err != nil {
+		return err
+	}
+	// Whoever deleted the proposal meanwhile did not see this preview.
+	_, err = d.store().load(ctx, namespace, id)
+	if errors.Is(err, ErrNotFound) {
+		err = errors.Join(err, d.store().remove(ctx, d.store().place(namespace, id, planned+stack)))
+	}
+	return err
 }
 
 const maxPreview = 1 << 20
@@ -99,7 +110,7 @@ func (r *Record) Judge(stacks []Stack, previews map[string]Preview, accepted map
 	if more := len(problems) - maxProblems; more > 0 {
 		problems = append(problems[:maxProblems], fmt.Sprintf("and %d more", more))
 	}
-	return refused("apply the refactoring %s: %s. Nothing was changed. Preview it again and apply it:\n    yuba refactor apply FILE -n %s\nIf it must be applied without plans, add --without-preview", r.ID, strings.Join(problems, "; "), r.Namespace)
+	return refused("apply the refactoring %s: %s. Nothing was changed. Preview it again and apply it:\n    yuba refactor apply FILE -n %s\nIf it must be applied without plans, suspend its stacks and add --without-preview", r.ID, strings.Join(problems, "; "), r.Namespace)
 }
 
 const maxProblems = 5

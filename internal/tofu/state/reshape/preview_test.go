@@ -6,6 +6,7 @@ package reshape
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +79,7 @@ func TestAPreviewIsOfOneProposal(t *testing.T) {
 	if got, err := w.desk.Previews(t.Context(), second); err != nil || len(got) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := w.desk.Apply(t.Context(), w.namespace, first.ID, "ann"); err != nil {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, first.ID, Approval{By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.desk.Note(t.Context(), w.namespace, first.ID, "b", Preview{}); err != nil {
@@ -92,30 +93,53 @@ func TestAPreviewIsOfOneProposal(t *testing.T) {
 // TestTooManyProposals: each keeps states, so that a loop could fill the disk.
 func TestTooManyProposals(t *testing.T) {
 	w := newWorld(t)
+	var proposals []string
 	for range maxProposals {
-		w.propose()
+		proposals = append(proposals, w.propose().ID)
 	}
 	_, err := w.desk.Propose(t.Context(), w.namespace, "ann", w.stacks("a"), nil)
 	var refusal *RefusedError
 	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), fmt.Sprintf("has %d refactorings", maxProposals)) {
 		t.Fatalf("one more: %v", err)
 	}
+	// The oldest one is being previewed, so the second one goes, and no other.
 	later := time.Now().Add(proposalRest + time.Minute)
 	w.desk.Now = func() time.Time { return later }
-	if w.propose() == nil {
-		t.Fatal("nothing was proposed")
+	if err := w.desk.Note(t.Context(), w.namespace, proposals[0], "a", Preview{Run: "r"}); err != nil {
+		t.Fatal(err)
 	}
+	left := append(slices.Delete(slices.Clone(proposals), 1, 2), w.propose().ID)
 	list, err := w.desk.List(t.Context(), w.namespace)
-	if err != nil || len(list) != 1 {
-		t.Errorf("%d are left, %v", len(list), err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for info, err := range w.blobs.List(t.Context(), prefix+w.namespace+"/") {
-		if err != nil {
-			t.Fatal(err)
+	var are []string
+	for _, r := range slices.Backward(list) {
+		are = append(are, r.ID)
+	}
+	if !slices.Equal(are, left) {
+		t.Errorf("left are\n%v, want\n%v", are, left)
+	}
+	for info, err := range w.blobs.List(t.Context(), prefix+w.namespace+"/"+proposals[1]+"/") {
+		t.Errorf("%s is left, %v", info.Key, err)
+	}
+}
+
+// A preview that ends after its proposal was deleted leaves nothing.
+func TestAPreviewOfADeletedProposalLeavesNothing(t *testing.T) {
+	w := newWorld(t)
+	r := w.propose()
+	w.desk.broken = func(step string) error {
+		if step == "noted" {
+			return w.desk.store().drop(t.Context(), &Record{Namespace: w.namespace, ID: r.ID})
 		}
-		if !strings.Contains(info.Key, "/"+list[0].ID+"/") {
-			t.Errorf("%s is left", info.Key)
-		}
+		return nil
+	}
+	if err := w.desk.Note(t.Context(), w.namespace, r.ID, "a", Preview{Run: "r"}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	for info, err := range w.blobs.List(t.Context(), prefix+w.namespace+"/"+r.ID+"/"+planned) {
+		t.Errorf("%s is left, %v", info.Key, err)
 	}
 }
 
@@ -123,7 +147,7 @@ func TestTooManyProposals(t *testing.T) {
 func TestListsAreShort(t *testing.T) {
 	w := newWorld(t)
 	r := w.propose()
-	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "ann"); err != nil {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := w.desk.List(t.Context(), w.namespace)
@@ -146,7 +170,7 @@ func TestALockNamesItsRefactoring(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "ben"); err == nil {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ben"}); err == nil {
 		t.Fatal("it was not interrupted")
 	}
 	err := w.states.Lock(t.Context(), w.key("a"), state.LockInfo{ID: "run-9", Operation: "apply"})

@@ -35,9 +35,11 @@ type Record struct {
 	ID        string `json:"id"`
 	Namespace string `json:"namespace"`
 	// By is who proposed it, AppliedBy who applied it.
-	By        string    `json:"by,omitempty"`
-	AppliedBy string    `json:"appliedBy,omitempty"`
-	Created   time.Time `json:"created"`
+	By        string `json:"by,omitempty"`
+	AppliedBy string `json:"appliedBy,omitempty"`
+	// Unpreviewed: it was applied whatever its previews said.
+	Unpreviewed bool      `json:"unpreviewed,omitempty"`
+	Created     time.Time `json:"created"`
 	// Changed is when it reached its phase.
 	Changed time.Time `json:"changed"`
 	Phase   Phase     `json:"phase"`

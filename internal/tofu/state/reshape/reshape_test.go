@@ -149,11 +149,11 @@ func TestARefactoringAndItsUndo(t *testing.T) {
 	if err != nil || !strings.Contains(string(data), "drei") {
 		t.Fatalf("the proposed state: %v", err)
 	}
-	done, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "bob")
+	done, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "bob"})
 	if err != nil || done.Phase != Applied || done.AppliedBy != "bob" || w.all() != moved {
 		t.Fatalf("%v, %+v, %s", err, done, w.all())
 	}
-	if again, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "bob"); err != nil || again.Phase != Applied {
+	if again, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "bob"}); err != nil || again.Phase != Applied {
 		t.Errorf("a repeated request: %v", err)
 	}
 	for name, want := range map[string]struct {
@@ -174,7 +174,7 @@ func TestARefactoringAndItsUndo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.desk.Apply(t.Context(), w.namespace, undo.ID, "ann"); err != nil || w.all() != "a: x.one x.two; b: x.three; c: " {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, undo.ID, Approval{By: "ann"}); err != nil || w.all() != "a: x.one x.two; b: x.three; c: " {
 		t.Fatalf("%v: %s", err, w.all())
 	}
 	if s, _ := w.read("a"); s.Lineage != "la" || s.Serial != 9 || !strings.Contains(string(s.Data), "s3cret") {
@@ -193,7 +193,7 @@ func TestARefactoringAndItsUndo(t *testing.T) {
 func TestAnUndoAfterFurtherRuns(t *testing.T) {
 	w := newWorld(t)
 	r := w.propose()
-	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "ann"); err != nil {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	now, _ := w.read("b")
@@ -202,7 +202,7 @@ func TestAnUndoAfterFurtherRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.desk.Apply(t.Context(), w.namespace, undo.ID, "ann"); err != nil || w.all() != "a: x.one x.two; b: x.later x.three; c: " {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, undo.ID, Approval{By: "ann"}); err != nil || w.all() != "a: x.one x.two; b: x.later x.three; c: " {
 		t.Errorf("%v: %s", err, w.all())
 	}
 }
@@ -219,7 +219,7 @@ func TestAServerKilledAtEachStep(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := w.desk.Apply(t.Context(), w.namespace, w.propose().ID, "ann"); err != nil {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, w.propose().ID, Approval{By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	if len(steps) < 9 {
@@ -237,7 +237,7 @@ func TestAServerKilledAtEachStep(t *testing.T) {
 				return nil
 			}
 			r := w.propose()
-			_, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "ann")
+			_, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"})
 			if !errors.Is(err, errKilled) {
 				t.Fatalf("it was not killed: %v", err)
 			}
@@ -256,7 +256,7 @@ func TestAServerKilledAtEachStep(t *testing.T) {
 				t.Errorf("it is %s, with %s", r.Phase, got)
 			}
 			if r.Phase == Proposed { // nothing is in the way of another try
-				if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "ann"); err != nil || w.all() != moved {
+				if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"}); err != nil || w.all() != moved {
 					t.Errorf("the second time: %v, %s", err, w.all())
 				}
 			}
@@ -274,7 +274,7 @@ func TestAWriterInSpiteOfTheLock(t *testing.T) {
 		return nil
 	}
 	r := w.propose()
-	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "ann"); !errors.Is(err, errKilled) {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"}); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
 	now, _ := w.read("b")
@@ -318,7 +318,7 @@ func TestRefactoringsThatAreRefused(t *testing.T) {
 	if err := w.states.Lock(ctx, w.key("b"), state.LockInfo{ID: "other", Who: "bob"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.desk.Apply(ctx, w.namespace, r.ID, "ann")
+	_, err = w.desk.Apply(ctx, w.namespace, r.ID, Approval{By: "ann"})
 	refusedWith("a lock of somebody else", "bob", err)
 	if holder, err := w.states.HolderNow(ctx, w.key("a")); err != nil || holder != nil {
 		t.Errorf("the lock of a stayed: %+v, %v", holder, err)
@@ -330,14 +330,14 @@ func TestRefactoringsThatAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.desk.Apply(ctx, w.namespace, second.ID, "bob"); err != nil {
+	if _, err := w.desk.Apply(ctx, w.namespace, second.ID, Approval{By: "bob"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.desk.Apply(ctx, w.namespace, r.ID, "ann")
+	_, err = w.desk.Apply(ctx, w.namespace, r.ID, Approval{By: "ann"})
 	if err == nil || !strings.Contains(err.Error(), "has changed since the preview") {
 		t.Errorf("a state that changed: %v", err)
 	}
-	_, err = w.desk.Apply(ctx, w.namespace, "../../x", "ann")
+	_, err = w.desk.Apply(ctx, w.namespace, "../../x", Approval{By: "ann"})
 	if !errors.Is(err, ErrNotFound) {
 		t.Errorf("an id that leaves the directory: %v", err)
 	}
@@ -361,11 +361,11 @@ func TestTwoRequestsAtOnce(t *testing.T) {
 	}
 	end := make(chan error, 1)
 	go func() {
-		_, err := w.desk.Apply(context.WithoutCancel(t.Context()), w.namespace, r.ID, "ann")
+		_, err := w.desk.Apply(context.WithoutCancel(t.Context()), w.namespace, r.ID, Approval{By: "ann"})
 		end <- err
 	}()
 	<-inside
-	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "bob"); err == nil || !strings.Contains(err.Error(), "being applied already") {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "bob"}); err == nil || !strings.Contains(err.Error(), "being applied already") {
 		t.Errorf("the second: %v", err)
 	}
 	close(goOn)

@@ -27,7 +27,7 @@ func (w *world) killedAfter(step string) *Record {
 		return nil
 	}
 	r := w.propose()
-	if _, err := w.desk.Apply(w.t.Context(), w.namespace, r.ID, "ann"); !errors.Is(err, errKilled) {
+	if _, err := w.desk.Apply(w.t.Context(), w.namespace, r.ID, Approval{By: "ann"}); !errors.Is(err, errKilled) {
 		w.t.Fatal(err)
 	}
 	w.start()
@@ -173,7 +173,7 @@ func TestALockThatCannotBeReleased(t *testing.T) {
 	if err := w.states.Lock(t.Context(), w.key("b"), state.LockInfo{ID: "other", Who: "bob"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "ann"); !errors.Is(err, errAway) {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"}); !errors.Is(err, errAway) {
 		t.Fatal(err)
 	}
 	if !w.desk.left.Load() {

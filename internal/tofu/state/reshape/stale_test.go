@@ -20,7 +20,7 @@ func TestARepairThatListedBeforeARequest(t *testing.T) {
 		return nil
 	}
 	r := w.propose()
-	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "ann"); !errors.Is(err, errKilled) {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"}); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
 	w.start()
@@ -53,7 +53,7 @@ func TestACollectionThatListedBeforeARequest(t *testing.T) {
 	w.desk.Now = func() time.Time { return time.Now().Add(proposalLife + time.Hour) }
 	w.desk.broken = func(step string) error {
 		if step == "listed" {
-			if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, "ann"); err != nil {
+			if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"}); err != nil {
 				t.Error(err)
 			}
 		}
