@@ -1,7 +1,5 @@
 locals {
-  # "flux install --export" has the namespace, too, which is made here.
-  documents = { for i, d in var.manifests : format("%03d", i) => d
-  if !(yamldecode(d).kind == "Namespace" && yamldecode(d).metadata.name == var.namespace) }
+  documents = { for i, d in var.manifests : format("%03d", i) => d }
   # Kinds must be served, and namespaces exist, before objects of them.
   first = { for k, d in local.documents : k => d if contains(["Namespace", "CustomResourceDefinition"], yamldecode(d).kind) }
   rest  = { for k, d in local.documents : k => d if !contains(keys(local.first), k) }
@@ -16,7 +14,10 @@ resource "kubectl_manifest" "first" {
 
   yaml_body         = each.value
   server_side_apply = true
-  depends_on        = [kubectl_manifest.namespace]
+  # "flux install --export" has the namespace, too. A document that is gone, or has another number now, must not delete it
+  # with all that Flux applied.
+  apply_only = yamldecode(each.value).kind == "Namespace"
+  depends_on = [kubectl_manifest.namespace]
 }
 
 resource "kubectl_manifest" "controller" {
