@@ -37,9 +37,12 @@ resource "kubectl_manifest" "controller" {
 }
 `
 
-// TestAnUpgradeOfTheModuleGitOpsDeletesNothing plans today's module with the state of an earlier one: "flux install --export" has
-// the namespace of everything that Flux applied, and a deletion would take it all.
-func TestAnUpgradeOfTheModuleGitOpsDeletesNothing(t *testing.T) {
+// noCluster is a kubeconfig for the stand-in of kubectl, which connects nowhere.
+const noCluster = "clusters: [{cluster: {server: 'https://192.0.2.1:6443', certificate-authority-data: ''}}]\nusers: [{user: {token: t}}]\n"
+
+// kubectlShell runs tofu with a stand-in for the provider kubectl.
+func kubectlShell(t *testing.T) shell {
+	t.Helper()
 	mirror := filepath.Join(t.TempDir(), "mirror")
 	if err := standintest.BuildAs(t, mirror, []standintest.Standin{{Namespace: "gavinbunney", Name: "kubectl", Version: "1.19.0"}}); err != nil {
 		t.Fatal(err)
@@ -48,6 +51,12 @@ func TestAnUpgradeOfTheModuleGitOpsDeletesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newShell(t, mirror, standintest.EnvTables+"="+tables)
+}
+
+// TestAnUpgradeOfTheModuleGitOpsDeletesNothing plans today's module with the state of an earlier one: "flux install --export" has
+// the namespace of everything that Flux applied, and a deletion would take it all.
+func TestAnUpgradeOfTheModuleGitOpsDeletesNothing(t *testing.T) {
 	dir := filepath.Join(modules(t), "gitops")
 	now, err := os.ReadFile(filepath.Join(dir, "main.tf"))
 	if err != nil {
@@ -59,18 +68,17 @@ func TestAnUpgradeOfTheModuleGitOpsDeletesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := newShell(t, mirror, standintest.EnvTables+"="+tables)
+	s := kubectlShell(t)
 	manifests := []string{
 		"apiVersion: v1\nkind: Namespace\nmetadata: {name: flux-system}\n",
 		"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: gitrepositories.source.toolkit.fluxcd.io}\n",
 		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: source-controller, namespace: flux-system}\n",
 	}
-	kubeconfig := "clusters: [{cluster: {server: 'https://192.0.2.1:6443', certificate-authority-data: ''}}]\nusers: [{user: {token: t}}]\n"
 	write("main.tf", []byte(firstGitOps))
 	if err := os.Remove(filepath.Join(dir, "outputs.tf")); err != nil {
 		t.Fatal(err)
 	}
-	s.outputs(dir, map[string]any{"platform": "acme-eu", "kubeconfig": kubeconfig, "manifests": manifests})
+	s.outputs(dir, map[string]any{"platform": "acme-eu", "kubeconfig": noCluster, "manifests": manifests})
 
 	write("main.tf", now)
 	s.must(dir, "plan", "-input=false", "-no-color", "-out=plan")

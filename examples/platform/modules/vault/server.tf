@@ -35,7 +35,7 @@ locals {
       apiVersion = "v1"
       kind       = "ConfigMap"
       metadata   = { name = "vault", namespace = local.namespace, labels = local.labels }
-      data       = { "vault.hcl" = local.config }
+      data       = { "vault.hcl" = local.config, "reload.sh" = file("${path.module}/files/reload.sh") }
     }
     # A sealed Vault is not ready, and must be reached to be unsealed.
     service = {
@@ -68,7 +68,18 @@ resource "kubectl_manifest" "part" {
   depends_on        = [kubectl_manifest.namespace]
 }
 
-# The rollout ends when Vault serves. It may be uninitialised then; a sealed one must be unsealed first.
+# The API refuses changes of claim templates: the volume stays as it was made.
+resource "terraform_data" "volume" {
+  count = var.server == null ? 0 : 1
+
+  input = { storage = var.server.storage, storage_class = var.server.storage_class }
+
+  lifecycle {
+    ignore_changes = [input]
+  }
+}
+
+# The rollout ends when Vault answers. It may be uninitialised or sealed then: nothing here could unseal it.
 resource "kubectl_manifest" "server" {
   count = var.server == null ? 0 : 1
 
@@ -86,7 +97,9 @@ resource "kubectl_manifest" "server" {
         metadata = { labels = local.labels, annotations = { "yuba.dev/config" = sha256(local.config) } }
         spec = {
           serviceAccountName = "vault"
-          securityContext    = { runAsNonRoot = true, runAsUser = 100, runAsGroup = 1000, fsGroup = 1000, seccompProfile = { type = "RuntimeDefault" } }
+          # For reload.sh, which sends a signal as the same user.
+          shareProcessNamespace = true
+          securityContext       = { runAsNonRoot = true, runAsUser = 100, runAsGroup = 1000, fsGroup = 1000, seccompProfile = { type = "RuntimeDefault" } }
           containers = [{
             name            = "vault"
             image           = var.server.image
@@ -94,7 +107,7 @@ resource "kubectl_manifest" "server" {
             command         = ["vault", "server", "-config=/etc/vault/config/vault.hcl"]
             ports           = [{ name = "https", containerPort = 8200 }]
             readinessProbe = {
-              httpGet       = { path = "/v1/sys/health?standbyok=true&uninitcode=204", port = "https", scheme = "HTTPS" }
+              httpGet       = { path = "/v1/sys/health?standbyok=true&uninitcode=204&sealedcode=204", port = "https", scheme = "HTTPS" }
               periodSeconds = 3
             }
             resources       = { requests = { cpu = "50m", memory = "128Mi" }, limits = { memory = "512Mi" } }
@@ -104,6 +117,17 @@ resource "kubectl_manifest" "server" {
               { name = "config", mountPath = "/etc/vault/config", readOnly = true },
               { name = "tls", mountPath = "/etc/vault/tls", readOnly = true },
               { name = "tmp", mountPath = "/tmp" },
+            ]
+            }, {
+            name            = "vault-reload"
+            image           = var.server.image
+            imagePullPolicy = var.server.image_pull_policy
+            command         = ["sh", "/etc/vault/config/reload.sh", "/etc/vault/tls", "/proc", "10"]
+            resources       = { requests = { cpu = "5m", memory = "8Mi" }, limits = { memory = "32Mi" } }
+            securityContext = { allowPrivilegeEscalation = false, readOnlyRootFilesystem = true, capabilities = { drop = ["ALL"] } }
+            volumeMounts = [
+              { name = "config", mountPath = "/etc/vault/config", readOnly = true },
+              { name = "tls", mountPath = "/etc/vault/tls", readOnly = true },
             ]
           }]
           volumes = [
@@ -117,8 +141,8 @@ resource "kubectl_manifest" "server" {
         metadata = { name = "data" }
         spec = merge({
           accessModes = ["ReadWriteOnce"]
-          resources   = { requests = { storage = var.server.storage } }
-        }, var.server.storage_class == null ? {} : { storageClassName = var.server.storage_class })
+          resources   = { requests = { storage = terraform_data.volume[0].input.storage } }
+        }, terraform_data.volume[0].input.storage_class == null ? {} : { storageClassName = terraform_data.volume[0].input.storage_class })
       }]
     }
   })
