@@ -131,6 +131,7 @@ func (v *vault) renewed() {
 	v.eventually(3*time.Minute, "Vault serves its new certificate", func() error {
 		conn, err := tls.Dial("tcp", strings.TrimPrefix(v.url, "https://"), &tls.Config{RootCAs: roots})
 		if err != nil {
+			v.forward()
 			return err
 		}
 		defer conn.Close() //nolint:errcheck // it was only read
@@ -165,7 +166,8 @@ func (v *vault) forward() {
 	v.url = "https://" + from
 }
 
-// ask sends a request to Vault over TLS that it verifies.
+// ask sends a request to Vault over TLS that it verifies. A forwarding ends for good when the Pod resets a connection, as when it
+// closes one that the client has closed.
 func (v *vault) ask(method, path, token string, body any) (int, map[string]any) {
 	v.t.Helper()
 	roots := x509.NewCertPool()
@@ -174,13 +176,20 @@ func (v *vault) ask(method, path, token string, body any) (int, map[string]any) 
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(v.t.Context(), method, v.url+"/v1/"+path, bytes.NewReader(text))
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	request.Header.Set("X-Vault-Token", token)
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}}
-	answer, err := client.Do(request)
+	send := func() (*http.Response, error) {
+		request, err := http.NewRequestWithContext(v.t.Context(), method, v.url+"/v1/"+path, bytes.NewReader(text))
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set("X-Vault-Token", token)
+		return client.Do(request)
+	}
+	answer, err := send()
+	for attempt := 0; err != nil && attempt < 3; attempt++ {
+		v.forward()
+		answer, err = send()
+	}
 	if err != nil {
 		v.t.Fatal(err)
 	}
