@@ -34,6 +34,8 @@ func (w *world) keepsSecrets() {
 		"server": map[string]any{"tls_secret": "vault-tls", "image_pull_policy": "Never", "storage": "1Gi", "storage_class": "machine"}}
 	w.apply("vault", "vault", variables)
 
+	w.kubectl("-n", "vault", "wait", "pod/vault-0", "--for=create", "--timeout=60s")
+	w.kubectl("-n", "vault", "wait", "pod/vault-0", "--for=condition=Ready", "--timeout=60s")
 	v.forward()
 	var recipients []string
 	for range 3 {
@@ -59,8 +61,13 @@ func (w *world) keepsSecrets() {
 
 	v.renewed()
 	w.kubectl("-n", "vault", "delete", "pod", "vault-0")
-	w.kubectl("-n", "vault", "wait", "pod/vault-0", "--for=create", "--timeout=60s")
-	w.kubectl("-n", "vault", "wait", "pod/vault-0", "--for=condition=Ready", "--timeout=60s")
+	w.eventually(time.Minute, "Vault runs again, sealed", func() error {
+		out, err := w.run("", "yuba", "kubectl", "-n", "vault", "get", "pod", "vault-0", "-o", `jsonpath={.status.phase} {.status.containerStatuses[?(@.name=="vault")].ready}`)
+		if err == nil && out != "Running false" {
+			err = errors.New(out)
+		}
+		return err
+	})
 	v.forward()
 	if _, out := v.ask(http.MethodGet, "sys/seal-status", "", nil); out["sealed"] != true {
 		w.t.Errorf("Vault is not sealed after a restart: %v", out)

@@ -79,7 +79,7 @@ resource "terraform_data" "volume" {
   }
 }
 
-# The rollout ends when Vault answers. It may be uninitialised or sealed then: nothing here could unseal it.
+# Nothing waits for the Pod: a sealed Vault is not ready, as after each restart, and nothing here could unseal it.
 resource "kubectl_manifest" "server" {
   count = var.server == null ? 0 : 1
 
@@ -107,7 +107,7 @@ resource "kubectl_manifest" "server" {
             command         = ["vault", "server", "-config=/etc/vault/config/vault.hcl"]
             ports           = [{ name = "https", containerPort = 8200 }]
             readinessProbe = {
-              httpGet       = { path = "/v1/sys/health?standbyok=true&uninitcode=204&sealedcode=204", port = "https", scheme = "HTTPS" }
+              httpGet       = { path = "/v1/sys/health?standbyok=true&uninitcode=204", port = "https", scheme = "HTTPS" }
               periodSeconds = 3
             }
             resources       = { requests = { cpu = "50m", memory = "128Mi" }, limits = { memory = "512Mi" } }
@@ -147,11 +147,7 @@ resource "kubectl_manifest" "server" {
     }
   })
   server_side_apply = true
-  wait_for_rollout  = true
-
-  timeouts {
-    create = "5m"
-  }
+  wait_for_rollout  = false
 
   depends_on = [kubectl_manifest.part]
 }
