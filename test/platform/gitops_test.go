@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/testkit/standintest"
@@ -70,7 +71,7 @@ func TestAnUpgradeOfTheModuleGitOpsDeletesNothing(t *testing.T) {
 	}
 	s := kubectlShell(t)
 	manifests := []string{
-		"apiVersion: v1\nkind: Namespace\nmetadata: {name: flux-system}\n",
+		"apiVersion: v1\nkind: Namespace\nmetadata: {name: flux-system, labels: {part-of: flux}}\n",
 		"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: gitrepositories.source.toolkit.fluxcd.io}\n",
 		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: source-controller, namespace: flux-system}\n",
 	}
@@ -78,7 +79,7 @@ func TestAnUpgradeOfTheModuleGitOpsDeletesNothing(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "outputs.tf")); err != nil {
 		t.Fatal(err)
 	}
-	s.outputs(dir, map[string]any{"platform": "acme-eu", "kubeconfig": noCluster, "manifests": manifests})
+	s.outputs(dir, map[string]any{"platform": "acme-eu", "kubeconfig": noCluster, "manifests": manifests, "labels": map[string]any{"platform": "acme-eu"}})
 
 	write("main.tf", now)
 	s.must(dir, "plan", "-input=false", "-no-color", "-out=plan")
@@ -94,14 +95,20 @@ func TestAnUpgradeOfTheModuleGitOpsDeletesNothing(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.must(dir, "show", "-json", "plan")), &plan); err != nil {
 		t.Fatal(err)
 	}
-	kept := false
+	kept, texts := false, map[string]any{}
 	for _, c := range plan.Changes {
 		if slices.Contains(c.Change.Actions, "delete") {
 			t.Errorf("the upgrade does %v to %s", c.Change.Actions, c.Address)
 		}
+		texts[c.Address] = c.Change.After["yaml_body"]
 		kept = kept || c.Address == `kubectl_manifest.first["000"]` && c.Change.After["apply_only"] == true
 	}
 	if !kept {
 		t.Errorf("a later removal of its document would delete the namespace: %+v", plan.Changes)
+	}
+	// Two texts would remove each other's labels, and no plan would be empty.
+	one, two := texts["kubectl_manifest.namespace"], texts[`kubectl_manifest.first["000"]`]
+	if text, _ := one.(string); one != two || !strings.Contains(text, `"platform": "acme-eu"`) || !strings.Contains(text, `"part-of": "flux"`) {
+		t.Errorf("the namespace is\n%v\nand\n%v", one, two)
 	}
 }
