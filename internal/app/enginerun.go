@@ -50,7 +50,7 @@ func (e *engine) announce(s run.Stack) {
 
 func (e *engine) info(ctx context.Context) content.ServerInfo {
 	info := e.aboutRuns(ctx)
-	info.Moves = true
+	info.Moves, info.MovesNames = true, true
 	return info
 }
 

@@ -22,21 +22,28 @@ import (
 // curl and sha256sum of this machine.
 func TestMachinesInstallK3sFromAMirror(t *testing.T) {
 	suffix := map[string]string{"amd64": "", "arm64": "-arm64"}[runtime.GOARCH]
+	const missing = "(it is not there)"
 	program, pack := "k3s"+suffix, "k3s-airgap-images-"+runtime.GOARCH+".tar.zst"
 	for sentence, test := range map[string]struct {
 		airGap bool
 		// mirror changes what the server has.
 		mirror map[string]string
 		sums   map[string]any
+		packed map[string]any
 		fails  string
 		images bool
 	}{
-		"with the release's list":               {},
-		"behind an air gap":                     {airGap: true, images: true},
-		"with the checksum of the blueprint":    {sums: map[string]any{runtime.GOARCH: sumOf("the program")}, mirror: map[string]string{"list": ""}},
-		"another program":                       {mirror: map[string]string{program: "another"}, fails: program + " does not have the SHA-256"},
-		"other images":                          {airGap: true, mirror: map[string]string{pack: "others"}, fails: pack + " does not have the SHA-256"},
-		"images that the release does not list": {airGap: true, mirror: map[string]string{"list": sumOf("the program") + "  " + program + "\n"}, fails: pack + " does not have the SHA-256"},
+		"with the release's list":                      {},
+		"behind an air gap":                            {airGap: true, images: true},
+		"with the checksum of the blueprint":           {sums: map[string]any{runtime.GOARCH: sumOf("the program")}, mirror: map[string]string{"list": ""}},
+		"another program":                              {mirror: map[string]string{program: "another"}, fails: program + " does not have the SHA-256"},
+		"other images":                                 {airGap: true, mirror: map[string]string{pack: "others"}, fails: pack + " does not have the SHA-256"},
+		"images that the release does not list":        {airGap: true, mirror: map[string]string{"list": sumOf("the program") + "  " + program + "\n"}, fails: "does not list " + pack + ", which needs a checksum in kubernetes.airgap_sha256"},
+		"a program that the release does not list":     {mirror: map[string]string{"list": "<html>"}, fails: "does not list " + program + ", which needs a checksum in kubernetes.sha256"},
+		"images without a list":                        {airGap: true, sums: map[string]any{runtime.GOARCH: sumOf("the program")}, mirror: map[string]string{"list": missing}, fails: pack + " needs a checksum in kubernetes.airgap_sha256"},
+		"a program without a list":                     {mirror: map[string]string{"list": missing}, fails: program + " needs a checksum in kubernetes.sha256"},
+		"both checksums of the blueprint, and no list": {airGap: true, images: true, sums: map[string]any{runtime.GOARCH: sumOf("the program")}, packed: map[string]any{runtime.GOARCH: sumOf("the images")}, mirror: map[string]string{"list": missing}},
+		"other images than the blueprint says":         {airGap: true, packed: map[string]any{runtime.GOARCH: sumOf("others")}, fails: pack + " does not have the SHA-256"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			files := map[string]string{program: "the program", pack: "the images", "list": sumOf("the program") + "  " + program + "\n" + sumOf("the images") + "  " + pack + "\n"}
@@ -49,18 +56,20 @@ func TestMachinesInstallK3sFromAMirror(t *testing.T) {
 					name = "list"
 				}
 				text, ok := files[name]
-				if !ok {
+				if !ok || text == missing {
 					http.NotFound(out, r)
 					return
 				}
 				fmt.Fprint(out, text)
 			}))
 			defer server.Close()
-			machine := map[string]any{"air_gap": test.airGap, "kubernetes": map[string]any{"binary_url": server.URL + "/k3s/v1", "sha256": test.sums}}
-			if test.sums == nil {
-				machine["kubernetes"] = map[string]any{"binary_url": server.URL + "/k3s/v1"}
+			kubernetes := map[string]any{"binary_url": server.URL + "/k3s/v1"}
+			for name, sums := range map[string]map[string]any{"sha256": test.sums, "airgap_sha256": test.packed} {
+				if sums != nil {
+					kubernetes[name] = sums
+				}
 			}
-			root := install(t, render(t, machine)["acme-eu-1-server-1"], server, test.fails)
+			root := install(t, render(t, map[string]any{"air_gap": test.airGap, "kubernetes": kubernetes})["acme-eu-1-server-1"], server, test.fails)
 			got, err := os.ReadFile(filepath.Join(root, "usr", "local", "bin", "k3s"))
 			if test.fails == "" && string(got) != "the program" || test.fails != "" && !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the machine has the program %q, %v", got, err)
@@ -88,7 +97,7 @@ func install(t *testing.T, machine rendered, server *httptest.Server, fails stri
 			t.Fatal(err)
 		}
 	}
-	moved := strings.NewReplacer(" /run/", " "+root+"/run/", "/etc/yuba/", root+"/etc/yuba/", "/usr/local/bin/", root+"/usr/local/bin/", "=/var/lib/", "="+root+"/var/lib/")
+	moved := strings.NewReplacer(" /run/", " "+root+"/run/", "=/run/", "="+root+"/run/", "--retry 20", "--retry 0", "/etc/yuba/", root+"/etc/yuba/", "/usr/local/bin/", root+"/usr/local/bin/", "=/var/lib/", "="+root+"/var/lib/")
 	script := filepath.Join(root, "install-k3s")
 	if err := errors.Join(os.WriteFile(script, []byte(moved.Replace(machine.files["/usr/local/lib/yuba/install-k3s"])), 0o600),
 		os.WriteFile(filepath.Join(root, "etc", "yuba", "k3s.env"), []byte(machine.files["/etc/yuba/k3s.env"]), 0o600)); err != nil {

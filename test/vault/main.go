@@ -11,7 +11,7 @@
 // It starts as Vault does: not initialized, or sealed if the directory has data. Without a directory, its storage is in
 // memory. It prints its address when it serves, and runs until its standard input ends. With "server", it is started as Vault
 // itself is, so that it takes the place of Vault's image: the file has the listener and the storage "file", and a signal
-// ends it. For tests only.
+// ends it; on SIGHUP it reads its certificate again. For tests only.
 package main
 
 import (

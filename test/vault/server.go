@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
@@ -49,13 +50,30 @@ func serveAsVault(args []string) error {
 	if listener.Address == "" || listener.Cert == "" || storage.Path == "" {
 		return errors.New("want a listener \"tcp\" with address, tls_cert_file and tls_key_file, and a storage \"file\" with path")
 	}
-	cert, err := tls.LoadX509KeyPair(listener.Cert, listener.Key)
-	if err != nil {
-		return fmt.Errorf("read the certificate: %w", err)
+	var current atomic.Pointer[tls.Certificate]
+	load := func() error {
+		cert, err := tls.LoadX509KeyPair(listener.Cert, listener.Key)
+		if err != nil {
+			return fmt.Errorf("read the certificate: %w", err)
+		}
+		current.Store(&cert)
+		return nil
 	}
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	if err := load(); err != nil {
+		return err
+	}
+	go func() {
+		for range again {
+			if err := load(); err != nil {
+				fmt.Fprintln(os.Stderr, "vault:", err)
+			}
+		}
+	}()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	logger := hclog.New(&hclog.LoggerOptions{Name: "vault", Level: hclog.Info, Output: os.Stderr})
 	return serve(options{listen: listener.Address, data: storage.Path, ended: ctx.Done(),
-		tls: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}}, logger)
+		tls: &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil }, MinVersion: tls.VersionTLS12}}, logger)
 }

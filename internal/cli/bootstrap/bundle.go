@@ -221,11 +221,10 @@ func (f *making) unbundle(cmd *cobra.Command, home string) (clean func(), err er
 	if digest == "" && takes {
 		return nil, ui.Exitf(ui.ExitUsage, "use the bundle %s: its blueprint and modules would run with your credentials: give the digest that \"yuba bootstrap bundle\" printed to --bundle-digest, or name others with --from and --modules. Nothing of it was used", name)
 	}
-	dir, err := besides(home)
+	dir, clean, err := besides(home)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("use the bundle %s: %w", name, err)
 	}
-	clean = func() { os.RemoveAll(dir) } //nolint:errcheck // the next start of the server needs nothing of it
 	err = a.Extract(cmd.Context(), dir, bundle.ManifestDir, bundle.ModuleDir)
 	own := f.from != "" // a blueprint of one's own need not use the bundle's modules
 	if err == nil && !own && a.Has(bundle.ManifestDir) {
@@ -241,19 +240,6 @@ func (f *making) unbundle(cmd *cobra.Command, home string) (clean func(), err er
 		return nil, fmt.Errorf("use the bundle %s: %w", name, err)
 	}
 	return clean, nil
-}
-
-// besides makes a directory for parts of a bundle on the disk of a home: a directory for temporary files is often small. A home that
-// is new must stay empty.
-func besides(home string) (string, error) {
-	at := filepath.Dir(home)
-	if entries, err := os.ReadDir(home); err == nil && len(entries) > 0 {
-		at = home
-	}
-	if err := os.MkdirAll(at, 0o700); err != nil {
-		return "", fmt.Errorf("make the directory of the platform: %w", err)
-	}
-	return os.MkdirTemp(at, ".bundle-")
 }
 
 // onlyIn is the only entry of a directory of a bundle.

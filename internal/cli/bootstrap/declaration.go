@@ -4,6 +4,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,6 +128,14 @@ func parseDeclaration(text []byte) (*declaration, error) {
 // addTo adds what a step needs to a bundle for some platforms.
 func (d *declaration) addTo(c *bundle.Content, step plan.Step, platforms []string) error {
 	values := valuesOf(step)
+	for _, name := range d.variables() {
+		if from := secretOf(step, values, name); from != "" {
+			return fmt.Errorf("the variable %s may come from %s, whose values a bundle is made without: it would lack what they need. Set the variable in the blueprint, too, as it is there", name, from)
+		}
+	}
+	if err := d.fits(values, platforms); err != nil {
+		return err
+	}
 	for _, text := range d.Images {
 		image, err := d.filled(text, values)
 		if err != nil {
@@ -149,11 +158,36 @@ func (d *declaration) addTo(c *bundle.Content, step plan.Step, platforms []strin
 	return nil
 }
 
+// fits returns an error if there are files for platforms, and none for those of the bundle.
+func (d *declaration) fits(values map[string]any, platforms []string) error {
+	var has []string
+	for _, f := range d.Files {
+		switch {
+		case f.Platform == "" || f.unneeded(values):
+		case slices.Contains(platforms, f.Platform):
+			return nil
+		case !slices.Contains(has, f.Platform):
+			has = append(has, f.Platform)
+		}
+	}
+	if len(has) == 0 {
+		return nil
+	}
+	return fmt.Errorf("it has files for %s, and the bundle is for %s, so that the machines would lack them. Name the platform of the machines:\n    --platform %s",
+		strings.Join(has, ", "), strings.Join(platforms, ", "), has[0])
+}
+
+// unneeded reports whether the blueprint sets the variable of UnlessEmpty to "".
+func (f *declaredFile) unneeded(values map[string]any) bool {
+	value, set := lookup(values, f.UnlessEmpty)
+	return f.UnlessEmpty != "" && set && value == ""
+}
+
 func (d *declaration) addFile(c *bundle.Content, f declaredFile, values map[string]any, platforms []string) error {
 	if f.Platform != "" && !slices.Contains(platforms, f.Platform) {
 		return nil
 	}
-	if value, set := lookup(values, f.UnlessEmpty); f.UnlessEmpty != "" && set && value == "" {
+	if f.unneeded(values) {
 		return nil
 	}
 	to := bundle.Fetch{}
@@ -198,6 +232,51 @@ func (d *declaration) filled(text string, values map[string]any) (string, error)
 		return value
 	})
 	return full, problem
+}
+
+// variables are the names of the variables that the declaration depends on.
+func (d *declaration) variables() (names []string) {
+	add := func(name string) {
+		if name, _, _ = strings.Cut(name, "."); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	texts := slices.Clone(d.Images)
+	for _, f := range d.Files {
+		texts = append(texts, f.Path, f.URL, f.SHA256, f.Sums)
+		add(f.UnlessEmpty)
+	}
+	for _, text := range texts {
+		for _, match := range placeholder.FindAllStringSubmatch(text, -1) {
+			add(match[1])
+		}
+	}
+	for _, name := range d.ManifestVariables {
+		add(name)
+	}
+	return names
+}
+
+// secretOf says which Secret a variable may come from; empty if the blueprint sets it, or no Secret has it.
+func secretOf(step plan.Step, values map[string]any, name string) string {
+	if _, set := values[name]; set {
+		return ""
+	}
+	for _, v := range step.Spec.Vars {
+		if v.Name == name && v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {
+			return "the Secret " + v.ValueFrom.SecretKeyRef.Name
+		}
+	}
+	for _, ref := range step.Spec.VarsFrom {
+		named := slices.ContainsFunc(ref.VarsKeys, func(key string) bool {
+			key, renamed, _ := strings.Cut(key, ":")
+			return cmp.Or(renamed, key) == name
+		})
+		if named || len(ref.VarsKeys) == 0 {
+			return "the " + ref.Kind + " " + ref.Name
+		}
+	}
+	return ""
 }
 
 // valuesOf are the variables of a step that the blueprint gives. Those from Secrets are not known here.

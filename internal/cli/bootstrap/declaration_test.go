@@ -43,6 +43,12 @@ func TestAModuleMustDeclareWhatItNeeds(t *testing.T) {
 		"manifests elsewhere":                 {"  components: [{name: a}]\n", map[string]string{"a/main.tf": cluster, "a/bundle.yaml": "manifests: [../../etc]\n"}, "is not below the module"},
 		"a file outside":                      {"  components: [{name: a}]\n", map[string]string{"a/main.tf": cluster, "a/bundle.yaml": "files: [{path: ../x, url: 'https://example.org/x', sha256: ab}]\n"}, "needs a path below"},
 		"a file without encryption":           {"  components: [{name: a}]\n", map[string]string{"a/main.tf": cluster, "a/bundle.yaml": "files: [{path: x, url: 'http://example.org/x', sha256: ab}]\n"}, "https URLs"},
+		"files for other platforms":           {"  components: [{name: a}]\n", map[string]string{"a/main.tf": cluster, "a/bundle.yaml": "files: [{path: x, url: 'https://example.org/x', sha256: ab, platform: linux_arm64}]\n"}, "it has files for linux_arm64, and the bundle is for linux_amd64"},
+		"files that are not needed":           {"  components: [{name: a, variables: {u: ''}}]\n", map[string]string{"a/main.tf": cluster, "a/bundle.yaml": "files: [{path: x, url: 'https://example.org/x', sha256: ab, platform: linux_arm64, unlessEmpty: u}]\n"}, ""},
+		"an image of a Secret":                {"  components: [{name: a, variablesFrom: [{name: more}]}]\n", map[string]string{"a/main.tf": cluster, "a/bundle.yaml": "images: ['a:${server.tag}']\ndefaults: {server.tag: v1}\n"}, "the variable server may come from the Secret more"},
+		"manifests of a Secret":               {"  components: [{name: a, variablesFrom: [{name: more}]}]\n", map[string]string{"a/main.tf": cluster, "a/bundle.yaml": "manifestVariables: [m]\n"}, "the variable m may come from the Secret more"},
+		"a Secret with other variables":       {"  components: [{name: a, variables: {server: {tag: v2}}, variablesFrom: [{name: more}]}]\n", map[string]string{"a/main.tf": cluster, "a/bundle.yaml": "images: ['a:${server.tag}', b]\n"}, ""},
+		"a Secret, and nothing of a variable": {"  components: [{name: a, variablesFrom: [{name: more}]}]\n", map[string]string{"a/main.tf": cluster, "a/bundle.yaml": "images: [a]\n"}, ""},
 		"manifests of a module without files": {"  components: [{name: a, module: {inline: {main.tf: 'resource \"helm_release\" \"a\" {}', bundle.yaml: 'charts: [a.tgz]'}}}]\n", nil, "has no files for charts"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

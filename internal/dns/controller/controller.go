@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -108,10 +107,6 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	f.Status.ObservedGeneration = f.Generation
 	f.Status.LastHandledReconcileAt = f.Annotations[infrav1.AnnotationReconcile]
-	if repair := f.Status.LastRepair; repair != nil && (before.Status.LastRepair == nil || !repair.At.Equal(&before.Status.LastRepair.At)) {
-		reconciling.Event(r.Events, &f, corev1.EventTypeWarning, yubav1.ReasonRecordRepaired, "Publish",
-			"Somebody changed the records, and Yuba wrote them again: "+strings.Join(repair.Records, "; "))
-	}
 	status := metav1.ConditionFalse
 	if o.reason == yubav1.ReasonRecordPublished {
 		status = metav1.ConditionTrue

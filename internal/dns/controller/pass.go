@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -161,19 +162,28 @@ func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRec
 	if len(d.Changes) == 0 {
 		return false, nil
 	}
+	if err := r.here(ctx, f); err != nil {
+		return false, err
+	}
 	last := f.Status.LastRepair
 	if err := r.noteRepair(ctx, f, d.Repaired); err != nil {
 		return false, err
 	}
-	if err := r.here(ctx, f); err != nil {
-		return false, err
-	}
 	err = s.change(ctx, here.Zone, d.Changes)
 	var refused *powerdns.RefusedError
-	if errors.As(err, &refused) { // without an answer, they may be written: the next pass sees nothing to repair
-		f.Status.LastRepair = last
+	switch {
+	case errors.As(err, &refused):
+		return false, errors.Join(err, r.setRepair(ctx, f, last)) // nothing is written
+	case err != nil: // perhaps they are written: if so, the next pass sees nothing to repair
+		if !facts.Kept {
+			f.Status.Records = nil
+		}
+		return false, err
+	case len(d.Repaired) > 0:
+		reconciling.Event(r.Events, f, corev1.EventTypeWarning, yubav1.ReasonRecordRepaired, "Publish",
+			"Somebody changed the records, and Yuba wrote them again: "+strings.Join(d.Repaired, "; "))
 	}
-	return true, err
+	return true, nil
 }
 
 // here is an error if another home has the object meanwhile, although the cache does not know it yet: two homes must not write
@@ -195,19 +205,23 @@ func (r *Reconciler) noteRepair(ctx context.Context, f *yubav1.FailoverRecord, r
 	if len(repaired) == 0 {
 		return nil
 	}
+	return r.setRepair(ctx, f, &yubav1.FailoverRepair{At: metav1.NewMicroTime(r.Now()), Records: repaired})
+}
+
+func (r *Reconciler) setRepair(ctx context.Context, f *yubav1.FailoverRecord, repair *yubav1.FailoverRepair) error {
 	before := f.DeepCopy()
-	f.Status.LastRepair = &yubav1.FailoverRepair{At: metav1.NewMicroTime(r.Now()), Records: repaired}
+	f.Status.LastRepair = repair
 	if err := reconciling.PatchStatus(ctx, r.Client, before, f); err != nil {
 		return fmt.Errorf("note in the status of FailoverRecord %s/%s what is repaired: %w", f.Namespace, f.Name, err)
 	}
 	return nil
 }
 
-// kept reports whether an earlier pass left these records.
+// kept reports whether an earlier pass left these records. A server that could not be reached, or refused a repair, has them still.
 func kept(f *yubav1.FailoverRecord, wanted []string) bool {
 	ready := conditions.Of(f, infrav1.ConditionReady).Reason
 	return f.Generation == f.Status.ObservedGeneration && slices.Equal(f.Status.Records, wanted) &&
-		(ready == yubav1.ReasonRecordPublished || ready == yubav1.ReasonRecordUnverified)
+		slices.Contains([]string{yubav1.ReasonRecordPublished, yubav1.ReasonRecordUnverified, yubav1.ReasonRecordUnreachable}, ready)
 }
 
 // withdraw removes the records of an object that is deleted, from all places.

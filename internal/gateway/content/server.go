@@ -38,6 +38,9 @@ type ServerInfo struct {
 	// Moves is true if the server's controllers respect the marks of "yuba move", those of tenants
 	// included. Only the marks stop them: their kinds cannot be suspended.
 	Moves bool `json:"moves,omitempty"`
+	// MovesNames is true if those of subdomain pools, subdomain claims and failover records do, too. Earlier
+	// servers with Moves did not know marks on these.
+	MovesNames bool `json:"movesNames,omitempty"`
 	// Tools are the programs that runs can use.
 	Tools []run.InstalledTool `json:"tools,omitempty"`
 }

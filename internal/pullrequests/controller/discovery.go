@@ -92,12 +92,17 @@ func (r *Reconciler) gather(ctx context.Context, o *yubav1.PullRequestPlanner, l
 		return s, problem, nil
 	}
 	number := p.Now.Number
-	changes := aside(func() (forge.Changes, error) { return l.forge.ChangedFiles(ctx, number, l.forge.Limits().Files) })
-	owners := r.codeowners(ctx, l, p.Now.Base.Branch, s.base.Revision)
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changes := aside(func() (forge.Changes, error) {
+		return l.forge.ChangedFiles(asking, number, l.forge.Limits().Files)
+	})
+	owners := r.codeowners(asking, l, p.Now.Base.Branch, s.base.Revision)
 	problem = r.hold(ctx, l, p)
-	if s.changes, err = changes(); err == nil {
-		s.owners = owners()
+	if s.changes, err = changes(); err != nil || problem != nil {
+		cancel() // nobody needs the owners
 	}
+	s.owners = owners() // nothing goes on behind the pass
 	var moved *MovedError
 	switch {
 	case errors.As(problem, &moved):
@@ -108,8 +113,8 @@ func (r *Reconciler) gather(ctx context.Context, o *yubav1.PullRequestPlanner, l
 	return s, nil, err
 }
 
-// aside runs a function beside the pass, which waits for what it returns when it needs that. The function must not touch
-// what the pass knows.
+// aside runs a function beside the pass, which must wait for what it returns. The function must not touch what the pass knows.
+// A panic is an error: nothing else recovers it here, and it would end the server.
 func aside[T any](do func() (T, error)) (wait func() (T, error)) {
 	type answer struct {
 		value T
@@ -117,8 +122,14 @@ func aside[T any](do func() (T, error)) (wait func() (T, error)) {
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		value, err := do()
-		answers <- answer{value, err}
+		var a answer
+		defer func() {
+			if problem := recover(); problem != nil {
+				a.err = fmt.Errorf("ask the forge: panic: %v. This is a bug in Yuba", problem)
+			}
+			answers <- a
+		}()
+		a.value, a.err = do()
 	}()
 	return func() (T, error) {
 		a := <-answers

@@ -46,11 +46,14 @@ func (r *Reconciler) codeowners(ctx context.Context, l *link, branch, revision s
 		ref = commit
 	}
 	file := aside(func() (f ownersFile, err error) {
-		f.place, f.content, f.err = forge.Codeowners(ctx, l.forge, ref)
-		return f, nil
+		f.place, f.content, err = forge.Codeowners(ctx, l.forge, ref)
+		return f, err
 	})
 	return func() ownersFile {
-		f, _ := file() //nolint:errcheck // it is in the file
+		f, err := file()
+		if err != nil {
+			f.err = err
+		}
 		if ref != branch && f.err == nil {
 			f.commit = ref
 			l.owners = f

@@ -6,6 +6,7 @@ package forge
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Codeowners fetches the file CODEOWNERS at a commit or branch: the first one of the forge's paths that exists. Without
@@ -22,8 +23,14 @@ func Codeowners(ctx context.Context, f Forge, ref string) (path string, content 
 	for i, path := range paths {
 		answers[i] = make(chan answer, 1)
 		go func() {
-			content, err := f.File(ctx, path, ref)
-			answers[i] <- answer{content, err}
+			var a answer
+			defer func() {
+				if problem := recover(); problem != nil { // nothing else would, and it would end the server
+					a.err = fmt.Errorf("read %s: panic: %v. This is a bug in Yuba", path, problem)
+				}
+				answers[i] <- a
+			}()
+			a.content, a.err = f.File(ctx, path, ref)
 		}()
 	}
 	for i, path := range paths {

@@ -69,6 +69,12 @@ func Collect(ctx context.Context, c Content, dir string, tell func(format string
 		}
 		tell("OpenTofu %s for %s, signed by %s", version, strings.Join(platforms, ", "), signer)
 	}
+	// Copies are made again, so that those of an earlier attempt with other ones are not packed.
+	for _, place := range []string{ModuleDir, ChartDir, ManifestDir} {
+		if err := os.RemoveAll(filepath.Join(dir, place)); err != nil {
+			return fmt.Errorf("remove the files of an earlier attempt: %w", err)
+		}
+	}
 	locks := slices.Clone(c.LockFiles)
 	for _, module := range c.Modules {
 		found, err := copyTree(module, filepath.Join(dir, ModuleDir, filepath.Base(module)))

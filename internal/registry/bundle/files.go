@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path"
@@ -43,9 +44,18 @@ type Fetch struct {
 	Sums string
 }
 
-// files brings files to a directory. What is there with the right checksum is not fetched again.
+// list is the path of the list in Sums.
+func (f Fetch) list() string { return path.Join(path.Dir(f.Path), path.Base(f.Sums)) }
+
+// files brings files to a directory. What is there with the right checksum is not fetched again. What an earlier attempt left
+// there for something else is removed.
 func (c Content) files(ctx context.Context, dir string, tell func(format string, args ...any)) error {
+	wanted := map[string]bool{}
 	for _, f := range c.Files {
+		wanted[f.Path] = true
+		if f.Sums != "" {
+			wanted[f.list()] = true
+		}
 		place := filepath.Join(dir, FileDir, filepath.FromSlash(f.Path))
 		if err := os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
 			return err
@@ -64,7 +74,7 @@ func (c Content) files(ctx context.Context, dir string, tell func(format string,
 			return fmt.Errorf("bundle the file %s: its module declares neither sha256 nor sums, so that nobody could verify it", f.Path)
 		}
 		if got, err := sumOfFile(place); err != nil || got != sum {
-			if err := c.fetch(ctx, f.Path, f.URL, place, maxFetched); err != nil {
+			if err := c.fetch(ctx, f.Path, f.URL, place, maxFetched, f.SHA256 != ""); err != nil {
 				return fmt.Errorf("bundle the file %s: %w", f.Path, err)
 			}
 			if got, err = sumOfFile(place); err != nil || got != sum {
@@ -73,14 +83,34 @@ func (c Content) files(ctx context.Context, dir string, tell func(format string,
 		}
 		tell("file %s, verified with the checksum of %s", f.Path, from)
 	}
+	if err := keepOnly(filepath.Join(dir, FileDir), wanted); err != nil {
+		return fmt.Errorf("remove the files of an earlier attempt: %w", err)
+	}
 	return nil
+}
+
+// keepOnly removes the files below a directory that are not wanted, such as those of another version. [Pack] takes all that is there.
+func keepOnly(dir string, wanted map[string]bool) error {
+	return filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && name == dir {
+			return nil
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		at, err := filepath.Rel(dir, name)
+		if err != nil || wanted[filepath.ToSlash(at)] {
+			return err
+		}
+		return os.Remove(name)
+	})
 }
 
 // listed fetches a list of checksums, and finds the file in it.
 func (c Content) listed(ctx context.Context, f Fetch, dir string) (string, error) {
 	name := path.Base(f.Sums)
 	place := filepath.Join(dir, name)
-	if err := c.fetch(ctx, path.Join(path.Dir(f.Path), name), f.Sums, place, maxSums); err != nil {
+	if err := c.fetch(ctx, f.list(), f.Sums, place, maxSums, false); err != nil {
 		return "", err
 	}
 	text, err := os.ReadFile(place)
@@ -100,9 +130,10 @@ func (c Content) listed(ctx context.Context, f Fetch, dir string) (string, error
 	return "", fmt.Errorf("%s does not list %s", name, path.Base(f.Path))
 }
 
-// fetch writes a file: from the directory or the mirror of the options, or else from its own URL.
-func (c Content) fetch(ctx context.Context, at, from, place string, most int64) (err error) {
-	body, err := c.open(ctx, at, from)
+// fetch writes a file: from the directory or the mirror of the options, or else from its own URL. byName says that the directory
+// may have it without its path.
+func (c Content) fetch(ctx context.Context, at, from, place string, most int64, byName bool) (err error) {
+	body, err := c.open(ctx, at, from, byName)
 	if err != nil {
 		return err
 	}
@@ -121,16 +152,21 @@ func (c Content) fetch(ctx context.Context, at, from, place string, most int64) 
 	return os.Rename(part.Name(), place)
 }
 
-func (c Content) open(ctx context.Context, at, from string) (io.ReadCloser, error) {
+func (c Content) open(ctx context.Context, at, from string, byName bool) (io.ReadCloser, error) {
 	if c.FilesFrom != "" {
-		// The layout of a mirror, or all files in one directory, as a browser saves them.
-		for _, name := range []string{filepath.FromSlash(at), path.Base(at)} {
+		// The layout of a mirror. The names of releases have no version: without its path, a list of checksums, and all that it
+		// verifies, may be of another one.
+		names, lacks := []string{filepath.FromSlash(at)}, "does not have "+at
+		if byName { // as a browser saves it
+			names, lacks = append(names, path.Base(at)), "has neither "+at+" nor "+path.Base(at)
+		}
+		for _, name := range names {
 			path := filepath.Join(c.FilesFrom, name)
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 				return os.Open(path)
 			}
 		}
-		return nil, fmt.Errorf("%s has neither %s nor %s. Download it there from\n    %s", c.FilesFrom, at, path.Base(at), outbound.Show(from))
+		return nil, fmt.Errorf("%s %s. Download it there from\n    %s", c.FilesFrom, lacks, outbound.Show(from))
 	}
 	if c.FilesURL != "" {
 		from = strings.TrimSuffix(c.FilesURL, "/") + "/" + strings.ReplaceAll(at, "+", "%2B")

@@ -6,10 +6,12 @@ package bundle_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +74,9 @@ func TestFilesOfModules(t *testing.T) {
 			if test.change != nil {
 				test.change(&file)
 			}
+			if from == "a directory" && file.Sums != "" {
+				continue // see TestAListOfChecksumsIsOfItsVersion
+			}
 			c.Files, asked = []bundle.Fetch{file}, ""
 			err := bundle.Collect(t.Context(), c, dir, func(string, ...any) {})
 			place := filepath.Join(dir, bundle.FileDir, "k3s", "v1+k3s1", "k3s")
@@ -98,11 +103,68 @@ func TestFilesOfModules(t *testing.T) {
 func TestAFileThatIsNotThereIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	err := bundle.Collect(t.Context(), bundle.Content{Files: []bundle.Fetch{k3s("https://127.0.0.1:1")}, FilesFrom: dir}, t.TempDir(), func(string, ...any) {})
-	if err == nil || !strings.Contains(err.Error(), dir+" has neither k3s/v1+k3s1/"+list+" nor "+list+". Download it there from\n    https://127.0.0.1:1/v1%2Bk3s1/") {
+	if err == nil || !strings.Contains(err.Error(), dir+" does not have k3s/v1+k3s1/"+list+". Download it there from\n    https://127.0.0.1:1/v1%2Bk3s1/") {
 		t.Error(err)
 	}
 	err = bundle.Collect(t.Context(), bundle.Content{Files: []bundle.Fetch{k3s("https://127.0.0.1:1")}}, t.TempDir(), func(string, ...any) {})
 	if err == nil || !strings.Contains(err.Error(), "with --files, or a mirror with --files-url") {
 		t.Error(err)
+	}
+}
+
+// The names of k3s' files have no version: a list without its path would verify another version than the one that is packed.
+func TestAListOfChecksumsIsOfItsVersion(t *testing.T) {
+	flat := t.TempDir()
+	write(t, flat, map[string]string{"k3s": "an older program", list: sum("an older program") + "  k3s\n"})
+	collect := func(file bundle.Fetch) error {
+		return bundle.Collect(t.Context(), bundle.Content{Files: []bundle.Fetch{file}, FilesFrom: flat}, t.TempDir(), func(string, ...any) {})
+	}
+	file := k3s("https://example.org")
+	if err := collect(file); err == nil || !strings.Contains(err.Error(), "does not have k3s/v1+k3s1/"+list) {
+		t.Errorf("from a directory with another version: %v", err)
+	}
+	file.SHA256 = sum("the program")
+	if err := collect(file); err == nil || !strings.Contains(err.Error(), "does not have k3s/v1+k3s1/"+list) {
+		t.Errorf("with a declared checksum, from a directory with another list: %v", err)
+	}
+	file.Sums = ""
+	if err := collect(file); err == nil || !strings.Contains(err.Error(), "the one in declared is") {
+		t.Errorf("another program with a declared checksum: %v", err)
+	}
+	file.SHA256 = sum("an older program")
+	if err := collect(file); err != nil {
+		t.Errorf("the program of the declared checksum: %v", err)
+	}
+}
+
+// An attempt that was given up, for another version or with other charts, leaves nothing in the next bundle.
+func TestABundleHasNothingOfAnEarlierAttempt(t *testing.T) {
+	from, dir := t.TempDir(), t.TempDir()
+	write(t, from, map[string]string{"k3s/v1+k3s1/k3s": "the program", "k3s/v1+k3s1/" + list: sum("the program") + "  k3s\n", "new.tgz": "a chart"})
+	write(t, dir, map[string]string{"files/k3s/v0/k3s": "older", "files/k3s/v0/k3s.part": "old", "files/k3s/v1+k3s1/k3s.part": "the", "charts/old.tgz": "a", "manifests/old.yaml": "a", "modules/old/main.tf": "a"})
+	c := bundle.Content{Files: []bundle.Fetch{k3s("https://example.org")}, FilesFrom: from, Charts: []string{filepath.Join(from, "new.tgz")}}
+	if err := bundle.Collect(t.Context(), c, dir, func(string, ...any) {}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err := filepath.WalkDir(dir, func(name string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			got = append(got, strings.TrimPrefix(name, dir+"/"))
+		}
+		return err
+	})
+	if want := []string{"charts/new.tgz", "files/k3s/v1+k3s1/k3s", "files/k3s/v1+k3s1/" + list}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v: %v, want %v", err, got, want)
+	}
+}
+
+// write writes files below a directory.
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		name = filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

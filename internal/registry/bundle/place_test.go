@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -85,6 +86,59 @@ func TestAChangeAfterTheVerificationIsFound(t *testing.T) {
 	}
 	if err := a.Extract(t.Context(), t.TempDir(), "large"); err == nil {
 		t.Error("it is extracted nevertheless")
+	}
+}
+
+// countedReads counts the reads of a file.
+type countedReads struct {
+	*os.File
+	n atomic.Int64
+}
+
+func (c *countedReads) ReadAt(p []byte, at int64) (int, error) {
+	c.n.Add(1)
+	return c.File.ReadAt(p, at)
+}
+
+// Parallel uploads read a bundle in small parts. Each reader verifies a chunk once.
+func TestReadersThatTakeTurnsReadEachChunkOnce(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b"} {
+		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, 2*chunk), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.Open(packed(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // only read
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := &countedReads{File: file}
+	a, err := Open(t.Context(), from, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, errOne := a.Reader("a")
+	two, errTwo := a.Reader("b")
+	if err := errors.Join(errOne, errTwo); err != nil {
+		t.Fatal(err)
+	}
+	before, read, text := from.n.Load(), 0, make([]byte, 32<<10)
+	for range 2 * chunk / len(text) {
+		for _, r := range []io.Reader{one, two} {
+			n, err := io.ReadFull(r, text)
+			if read += n; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// Files of two chunks that begin within one touch three.
+	if got := from.n.Load() - before; got != 6 || read != 4*chunk {
+		t.Errorf("%d reads for %d bytes, want one for each of 3 chunks of 2 files", got, read)
 	}
 }
 

@@ -127,7 +127,7 @@ func (a *Archive) Reader(name string) (*io.SectionReader, error) {
 	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return io.NewSectionReader(a.from, at.offset, at.size), nil
+	return io.NewSectionReader(a.from.again(), at.offset, at.size), nil
 }
 
 // readFile reads a file of at most so many bytes.

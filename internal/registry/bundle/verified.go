@@ -14,15 +14,23 @@ import (
 // chunk is the unit that is verified again. A sum has 32 bytes, so an archive of 1 TiB takes 32 MiB of memory.
 const chunk = 1 << 20
 
-// verified reads an archive in place, in any order, for several readers. It returns only bytes that were read before, when
-// the archive was verified: somebody who changes the file afterwards makes reads fail.
+// verified is an archive that is read in place, in any order. Its readers return only bytes that were read before, when the
+// archive was verified: somebody who changes the file afterwards makes reads fail.
 type verified struct {
 	from io.ReaderAt
 	size int64
-	sums [][sha256.Size]byte
+	sums [][sha256.Size]byte // only [verified.record] writes them
+}
 
-	mu   sync.Mutex
-	at   int64 // the chunk in text
+// again returns a reader with a chunk of its own: several that share one would verify theirs again at each turn.
+func (v *verified) again() io.ReaderAt { return &reader{v: v} }
+
+// reader reads an archive that was verified.
+type reader struct {
+	v *verified
+
+	mu   sync.Mutex // of the chunk: [io.ReaderAt] allows parallel calls
+	at   int64      // the chunk in text
 	text []byte
 }
 
@@ -65,21 +73,21 @@ func (v *verified) read(at int64) ([]byte, error) {
 }
 
 // ReadAt implements [io.ReaderAt].
-func (v *verified) ReadAt(p []byte, offset int64) (n int, err error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for n < len(p) && offset < v.size {
-		if at := offset / chunk; v.text == nil || at != v.at {
-			text, err := v.read(at)
+func (r *reader) ReadAt(p []byte, offset int64) (n int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n < len(p) && offset < r.v.size {
+		if at := offset / chunk; r.text == nil || at != r.at {
+			text, err := r.v.read(at)
 			if err != nil {
 				return n, err
 			}
-			if at >= int64(len(v.sums)) || sha256.Sum256(text) != v.sums[at] {
+			if at >= int64(len(r.v.sums)) || sha256.Sum256(text) != r.v.sums[at] {
 				return n, invalidf("somebody changed the file while it was used. Copy it again, and compare its digest")
 			}
-			v.at, v.text = at, text
+			r.at, r.text = at, text
 		}
-		some := copy(p[n:], v.text[offset%chunk:])
+		some := copy(p[n:], r.text[offset%chunk:])
 		n, offset = n+some, offset+int64(some)
 	}
 	if n < len(p) {

@@ -17,23 +17,30 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// importVault gives the node an image of the program vault of test/vault, at its place in Vault's own image.
+// importVault gives the node an image of the program vault of test/vault, at its place in Vault's own image, with the shell that is
+// there, too.
 func (w *world) importVault(image string) {
 	w.t.Helper()
-	program, err := os.ReadFile(filepath.Join(w.root, "bin", "vault"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	var content bytes.Buffer
 	files := tar.NewWriter(&content)
-	err = files.WriteHeader(&tar.Header{Name: "bin/vault", Mode: 0o755, Size: int64(len(program))})
-	if err == nil {
-		_, err = files.Write(program)
+	for name, from := range map[string]string{"bin/vault": filepath.Join(w.root, "bin", "vault"), "bin/busybox": "/bin/busybox"} {
+		program, err := os.ReadFile(from)
+		if err == nil {
+			err = files.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(program))})
+		}
+		if err == nil {
+			_, err = files.Write(program)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
 	}
-	if err == nil {
-		err = files.Close()
+	for _, name := range []string{"sh", "cat", "sha256sum", "sleep"} {
+		if err := files.WriteHeader(&tar.Header{Name: "bin/" + name, Typeflag: tar.TypeSymlink, Linkname: "busybox", Mode: 0o755}); err != nil {
+			w.t.Fatal(err)
+		}
 	}
-	if err != nil {
+	if err := files.Close(); err != nil {
 		w.t.Fatal(err)
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil })
@@ -50,6 +57,7 @@ func (w *world) importVault(image string) {
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", runtime.GOARCH
+	config.Config.Env = []string{"PATH=/bin"}
 	if result, err = mutate.ConfigFile(result, config); err != nil {
 		w.t.Fatal(err)
 	}

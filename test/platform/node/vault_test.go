@@ -34,6 +34,8 @@ func (w *world) keepsSecrets() {
 		"server": map[string]any{"tls_secret": "vault-tls", "image_pull_policy": "Never", "storage": "1Gi", "storage_class": "machine"}}
 	w.apply("vault", "vault", variables)
 
+	w.kubectl("-n", "vault", "wait", "pod/vault-0", "--for=create", "--timeout=60s")
+	w.kubectl("-n", "vault", "wait", "pod/vault-0", "--for=condition=Ready", "--timeout=60s")
 	v.forward()
 	var recipients []string
 	for range 3 {
@@ -57,18 +59,25 @@ func (w *world) keepsSecrets() {
 	v.logins()
 	w.say("External Secrets' account reads secrets, another one cannot log in")
 
+	v.renewed()
 	w.kubectl("-n", "vault", "delete", "pod", "vault-0")
 	w.eventually(time.Minute, "Vault runs again, sealed", func() error {
-		out, err := w.run("", "yuba", "kubectl", "-n", "vault", "get", "pod", "vault-0", "-o", "jsonpath={.status.phase} {.status.containerStatuses[0].ready}")
+		out, err := w.run("", "yuba", "kubectl", "-n", "vault", "get", "pod", "vault-0", "-o", `jsonpath={.status.phase} {.status.containerStatuses[?(@.name=="vault")].ready}`)
 		if err == nil && out != "Running false" {
 			err = errors.New(out)
 		}
 		return err
 	})
 	v.forward()
+	if _, out := v.ask(http.MethodGet, "sys/seal-status", "", nil); out["sealed"] != true {
+		w.t.Errorf("Vault is not sealed after a restart: %v", out)
+	}
 	v.unseal()
 	w.kubectl("-n", "vault", "wait", "pod/vault-0", "--for=condition=Ready", "--timeout=60s")
 	w.say("two of three recipients have unsealed it after a restart")
+	// The API would refuse another size of the volume.
+	variables["server"].(map[string]any)["storage"] = "2Gi"
+	w.apply("vault", "vault", variables)
 	if out, err := w.tofu("vault", "plan", "-no-color", "-input=false", "-detailed-exitcode"); err != nil {
 		w.t.Errorf("the module vault has changes after all that: %v\n%s", err, out)
 	}
@@ -78,6 +87,7 @@ func (w *world) keepsSecrets() {
 type vault struct {
 	*world
 	file, ca, url string
+	issuer        *pki.Authority
 	authority     []byte
 	identities    []*age.X25519Identity
 }
@@ -97,20 +107,50 @@ func (v *vault) prepare() {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	leaf := pki.Leaf{Base: filepath.Join(v.dir, "vault-leaf"), CommonName: "vault", Hosts: []string{"vault.vault.svc", "127.0.0.1"}, Life: time.Hour}
-	if _, err := authority.Keep(leaf, time.Now()); err != nil {
-		v.t.Fatal(err)
-	}
-	v.authority = authority.PEM()
+	v.issuer, v.authority = authority, authority.PEM()
 	v.write(v.ca, string(v.authority))
 	data := filepath.Join(v.dir, "vault-data")
 	if err := errors.Join(os.Mkdir(data, 0o700), os.Chown(data, 100, 1000)); err != nil {
 		v.t.Fatal(err)
 	}
 	v.object("apiVersion: v1\nkind: Namespace\nmetadata: {name: vault}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: external-secrets}\n")
-	v.kubectl("-n", "vault", "create", "secret", "tls", "vault-tls", "--cert", leaf.CertificateFile(), "--key", leaf.KeyFile())
+	v.certify("first")
 	v.kubectl("-n", "external-secrets", "create", "serviceaccount", "external-secrets")
 	v.object(volume("vault", "data-vault-0", "vault", data))
+}
+
+// certify gives Vault a certificate, as cert-manager does.
+func (v *vault) certify(name string) {
+	v.t.Helper()
+	leaf := pki.Leaf{Base: filepath.Join(v.dir, "vault-"+name), CommonName: name, Hosts: []string{"vault.vault.svc", "127.0.0.1"}, Life: time.Hour}
+	if _, err := v.issuer.Keep(leaf, time.Now()); err != nil {
+		v.t.Fatal(err)
+	}
+	v.object(v.kubectl("-n", "vault", "create", "secret", "tls", "vault-tls", "--cert", leaf.CertificateFile(), "--key", leaf.KeyFile(), "--dry-run=client", "-o", "yaml"))
+}
+
+// renewed renews the certificate. Vault must serve the new one, and stay unsealed.
+func (v *vault) renewed() {
+	v.t.Helper()
+	v.certify("second")
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(v.authority)
+	v.eventually(3*time.Minute, "Vault serves its new certificate", func() error {
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(v.url, "https://"), &tls.Config{RootCAs: roots})
+		if err != nil {
+			v.forward()
+			return err
+		}
+		defer conn.Close() //nolint:errcheck // it was only read
+		if name := conn.ConnectionState().PeerCertificates[0].Subject.CommonName; name != "second" {
+			return fmt.Errorf("it is the %s one", name)
+		}
+		return nil
+	})
+	if _, out := v.ask(http.MethodGet, "sys/seal-status", "", nil); out["sealed"] != false {
+		v.t.Errorf("Vault with the new certificate: %v", out)
+	}
+	v.say("Vault serves its renewed certificate, unsealed")
 }
 
 // forward forwards a port of this machine to Vault, as an operator does.
@@ -133,7 +173,8 @@ func (v *vault) forward() {
 	v.url = "https://" + from
 }
 
-// ask sends a request to Vault over TLS that it verifies.
+// ask sends a request to Vault over TLS that it verifies. A forwarding ends for good when the Pod resets a connection, as when it
+// closes one that the client has closed.
 func (v *vault) ask(method, path, token string, body any) (int, map[string]any) {
 	v.t.Helper()
 	roots := x509.NewCertPool()
@@ -142,13 +183,20 @@ func (v *vault) ask(method, path, token string, body any) (int, map[string]any) 
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(v.t.Context(), method, v.url+"/v1/"+path, bytes.NewReader(text))
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	request.Header.Set("X-Vault-Token", token)
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}}
-	answer, err := client.Do(request)
+	send := func() (*http.Response, error) {
+		request, err := http.NewRequestWithContext(v.t.Context(), method, v.url+"/v1/"+path, bytes.NewReader(text))
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set("X-Vault-Token", token)
+		return client.Do(request)
+	}
+	answer, err := send()
+	for attempt := 0; err != nil && attempt < 3; attempt++ {
+		v.forward()
+		answer, err = send()
+	}
 	if err != nil {
 		v.t.Fatal(err)
 	}

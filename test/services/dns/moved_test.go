@@ -128,3 +128,28 @@ func TestRepairsOfFailoverRecordsAreSaid(t *testing.T) {
 		t.Errorf("it is still there: %v", err)
 	}
 }
+
+// A repair that the server refuses is neither told nor kept in the status. It is told when it is made.
+func TestARefusedRepairOfAFailoverRecordIsToldLater(t *testing.T) {
+	w := newWorld(t)
+	p := newFront(t, w)
+	f := w.record("www", "www.example.org", func(s *yubav1.FailoverRecordSpec) { s.Publish.PowerDNS.URL = p.url })
+	w.await(f, yubav1.ReasonRecordPublished, "")
+	right := w.has("www.example.org", "LUA")
+	p.refuses.Store(true)
+	w.write("www.example.org", "LUA", `A "'203.0.113.1'"`)
+	w.await(f, yubav1.ReasonRecordUnreachable, "out of disk space")
+	if f.Status.LastRepair != nil || w.told(yubav1.ReasonRecordRepaired, "") {
+		t.Errorf("a refused repair is %+v, and an event tells it: %v", f.Status.LastRepair, w.told(yubav1.ReasonRecordRepaired, ""))
+	}
+	p.refuses.Store(false)
+	w.annotate(f, map[string]string{})
+	w.await(f, yubav1.ReasonRecordPublished, "")
+	if is := w.has("www.example.org", "LUA"); is != right {
+		t.Errorf("the record is %s", is)
+	}
+	w.tells(yubav1.ReasonRecordRepaired, `Yuba wrote them again: www.example.org LUA was A "'203.0.113.1'" with TTL 60`)
+	if is := f.Status.LastRepair; is == nil || len(is.Records) != 1 {
+		t.Errorf("the last repair is %+v", is)
+	}
+}

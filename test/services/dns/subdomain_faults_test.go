@@ -22,7 +22,9 @@ import (
 type front struct {
 	// Lost counts the writes that are not passed on, and Mute those whose answer is lost: 1 is the next one.
 	lost, mute, writes atomic.Int32
-	url                string
+	// refuses says that each write is refused.
+	refuses atomic.Bool
+	url     string
 }
 
 func newFront(t *testing.T, w *world) *front {
@@ -38,6 +40,10 @@ func newFront(t *testing.T, w *world) *front {
 			return
 		}
 		f.writes.Add(1)
+		if f.refuses.Load() {
+			http.Error(rw, `{"error": "out of disk space"}`, http.StatusInternalServerError)
+			return
+		}
 		if f.lost.Add(-1) == 0 {
 			panic(http.ErrAbortHandler)
 		}

@@ -66,6 +66,7 @@ locals {
   release = var.kubernetes.binary_url == null ? "https://github.com/k3s-io/k3s/releases/download/${replace(var.kubernetes.version, "+", "%2B")}" : var.kubernetes.binary_url
 
   # The images that k3s needs itself come with its program. Only with the Internet, k3s pulls them.
+  airgap_sums   = join("", [for arch, sum in var.kubernetes.airgap_sha256 : "K3S_IMAGES_SHA256_${upper(arch)}='${sum}'\n"])
   airgap_images = local.release != "" && coalesce(var.kubernetes.airgap_images, var.air_gap)
 
   files = { for n in local.nodes : n.name => concat([
@@ -82,7 +83,7 @@ locals {
     {
       path        = "/etc/yuba/k3s.env"
       permissions = "0644"
-      content     = "K3S_URL='${local.release}'\nK3S_SHA256_AMD64='${lookup(var.kubernetes.sha256, "amd64", "")}'\nK3S_SHA256_ARM64='${lookup(var.kubernetes.sha256, "arm64", "")}'\n${local.airgap_images ? "K3S_IMAGES='true'\n" : ""}"
+      content     = "K3S_URL='${local.release}'\nK3S_SHA256_AMD64='${lookup(var.kubernetes.sha256, "amd64", "")}'\nK3S_SHA256_ARM64='${lookup(var.kubernetes.sha256, "arm64", "")}'\n${local.airgap_images ? "K3S_IMAGES='true'\n${local.airgap_sums}" : ""}"
     },
     {
       path        = "/usr/local/lib/yuba/install-k3s"

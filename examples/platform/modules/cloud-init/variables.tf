@@ -42,6 +42,7 @@ variable "kubernetes" {
     sha256                    = optional(map(string), {})
     binary_url                = optional(string)
     airgap_images             = optional(bool)
+    airgap_sha256             = optional(map(string), {})
     cni                       = optional(string, "flannel")
     pod_cidr                  = optional(string, "10.42.0.0/16")
     service_cidr              = optional(string, "10.43.0.0/16")
@@ -71,6 +72,10 @@ variable "kubernetes" {
   validation {
     condition     = alltrue([for arch, sum in var.kubernetes.sha256 : contains(["amd64", "arm64"], arch) && can(regex("^[0-9a-f]{64}$", sum))])
     error_message = "kubernetes.sha256 has 64 hexadecimal digits for amd64, arm64 or both."
+  }
+  validation {
+    condition     = alltrue([for arch, sum in var.kubernetes.airgap_sha256 : contains(["amd64", "arm64"], arch) && can(regex("^[0-9a-f]{64}$", sum))])
+    error_message = "kubernetes.airgap_sha256 has 64 hexadecimal digits for amd64, arm64 or both."
   }
   validation {
     condition     = var.kubernetes.binary_url == null || var.kubernetes.binary_url == "" || can(regex("^https://[^'\\s]+[^'\\s/]$", var.kubernetes.binary_url))

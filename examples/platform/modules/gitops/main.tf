@@ -3,20 +3,26 @@ locals {
   # Kinds must be served, and namespaces exist, before objects of them.
   first = { for k, d in local.documents : k => d if contains(["Namespace", "CustomResourceDefinition"], yamldecode(d).kind) }
   rest  = { for k, d in local.documents : k => d if !contains(keys(local.first), k) }
+
+  # "flux install --export" has the namespace, too. Both have the same text, or each would remove the labels of the other.
+  own = [for k, d in local.first : k if yamldecode(d).kind == "Namespace" && yamldecode(d).metadata.name == var.namespace]
+  metadata = merge(concat([for k in local.own : yamldecode(local.first[k]).metadata], [{ name = var.namespace,
+  labels = merge(concat([for k in local.own : try(yamldecode(local.first[k]).metadata.labels, {})], [var.labels])...) }])...)
+  namespace = yamlencode({ apiVersion = "v1", kind = "Namespace", metadata = local.metadata })
 }
 
 resource "kubectl_manifest" "namespace" {
-  yaml_body = yamlencode({ apiVersion = "v1", kind = "Namespace", metadata = { name = var.namespace, labels = var.labels } })
+  yaml_body = local.namespace
 }
 
 resource "kubectl_manifest" "first" {
   for_each = local.first
 
-  yaml_body         = each.value
+  yaml_body         = contains(local.own, each.key) ? local.namespace : each.value
   server_side_apply = true
-  # A list without the namespace must not delete it, and with it all that it holds.
+  # A document that is gone must not delete a namespace with all that Flux applied.
   apply_only = yamldecode(each.value).kind == "Namespace"
-  depends_on        = [kubectl_manifest.namespace]
+  depends_on = [kubectl_manifest.namespace]
 }
 
 resource "kubectl_manifest" "controller" {

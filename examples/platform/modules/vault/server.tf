@@ -35,7 +35,7 @@ locals {
       apiVersion = "v1"
       kind       = "ConfigMap"
       metadata   = { name = "vault", namespace = local.namespace, labels = local.labels }
-      data       = { "vault.hcl" = local.config }
+      data       = { "vault.hcl" = local.config, "reload.sh" = file("${path.module}/files/reload.sh") }
     }
     # A sealed Vault is not ready, and must be reached to be unsealed.
     service = {
@@ -68,7 +68,18 @@ resource "kubectl_manifest" "part" {
   depends_on        = [kubectl_manifest.namespace]
 }
 
-# The rollout ends when Vault serves. It may be uninitialised then; a sealed one must be unsealed first.
+# The API refuses changes of claim templates: the volume stays as it was made.
+resource "terraform_data" "volume" {
+  count = var.server == null ? 0 : 1
+
+  input = { storage = var.server.storage, storage_class = var.server.storage_class }
+
+  lifecycle {
+    ignore_changes = [input]
+  }
+}
+
+# Nothing waits for the Pod: a sealed Vault is not ready, as after each restart, and nothing here could unseal it.
 resource "kubectl_manifest" "server" {
   count = var.server == null ? 0 : 1
 
@@ -86,7 +97,9 @@ resource "kubectl_manifest" "server" {
         metadata = { labels = local.labels, annotations = { "yuba.dev/config" = sha256(local.config) } }
         spec = {
           serviceAccountName = "vault"
-          securityContext    = { runAsNonRoot = true, runAsUser = 100, runAsGroup = 1000, fsGroup = 1000, seccompProfile = { type = "RuntimeDefault" } }
+          # For reload.sh, which sends a signal as the same user.
+          shareProcessNamespace = true
+          securityContext       = { runAsNonRoot = true, runAsUser = 100, runAsGroup = 1000, fsGroup = 1000, seccompProfile = { type = "RuntimeDefault" } }
           containers = [{
             name            = "vault"
             image           = var.server.image
@@ -105,6 +118,17 @@ resource "kubectl_manifest" "server" {
               { name = "tls", mountPath = "/etc/vault/tls", readOnly = true },
               { name = "tmp", mountPath = "/tmp" },
             ]
+            }, {
+            name            = "vault-reload"
+            image           = var.server.image
+            imagePullPolicy = var.server.image_pull_policy
+            command         = ["sh", "/etc/vault/config/reload.sh", "/etc/vault/tls", "/proc", "10"]
+            resources       = { requests = { cpu = "5m", memory = "8Mi" }, limits = { memory = "32Mi" } }
+            securityContext = { allowPrivilegeEscalation = false, readOnlyRootFilesystem = true, capabilities = { drop = ["ALL"] } }
+            volumeMounts = [
+              { name = "config", mountPath = "/etc/vault/config", readOnly = true },
+              { name = "tls", mountPath = "/etc/vault/tls", readOnly = true },
+            ]
           }]
           volumes = [
             { name = "config", configMap = { name = "vault" } },
@@ -117,17 +141,13 @@ resource "kubectl_manifest" "server" {
         metadata = { name = "data" }
         spec = merge({
           accessModes = ["ReadWriteOnce"]
-          resources   = { requests = { storage = var.server.storage } }
-        }, var.server.storage_class == null ? {} : { storageClassName = var.server.storage_class })
+          resources   = { requests = { storage = terraform_data.volume[0].input.storage } }
+        }, terraform_data.volume[0].input.storage_class == null ? {} : { storageClassName = terraform_data.volume[0].input.storage_class })
       }]
     }
   })
   server_side_apply = true
-  wait_for_rollout  = true
-
-  timeouts {
-    create = "5m"
-  }
+  wait_for_rollout  = false
 
   depends_on = [kubectl_manifest.part]
 }

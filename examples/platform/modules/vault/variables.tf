@@ -28,7 +28,7 @@ variable "server" {
     storage_class     = optional(string)
   })
   default     = null
-  description = "A Vault to install: tls_secret is the Secret of its namespace with its certificate, for vault.NAMESPACE.svc. null: Vault exists at address."
+  description = "A Vault to install: tls_secret is the Secret of its namespace with its certificate, for vault.NAMESPACE.svc; both exist before. null: Vault exists at address."
 }
 
 variable "address" {

@@ -35,6 +35,9 @@ func (k Kind) String() string {
 // OnlyMarked reports whether nothing but the mark stops the controller of an object.
 func (k Kind) OnlyMarked() bool { return k.Active && k.Hold == nil }
 
+// Name reports whether the kind is one of DNS names, whose controllers learned the marks of moves later than others.
+func (k Kind) Name() bool { return k.GK == Pools.GK || k.GK == Claims.GK || k.GK == FailoverRecords.GK }
+
 // Custom reports whether the kind is defined by a CustomResourceDefinition.
 func (k Kind) Custom() bool { return k.GK.Group != "" && k.GK.Group != groupRBAC }
 

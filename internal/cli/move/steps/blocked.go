@@ -111,8 +111,12 @@ func (m *Mover) unstoppable(p *pair) string {
 		return ""
 	}
 	for _, s := range []*Side{m.From, m.To} {
-		if s.files == nil && !s.KnowsMoves {
+		switch {
+		case s.files != nil:
+		case !s.KnowsMoves:
 			return s.Name + " does not announce that its server knows moves, and nothing else stops the controllers of tenants, applications, platforms and DNS names. Run a current Yuba there, with access to its server"
+		case p.kind.Name() && !s.KnowsNames:
+			return s.Name + " does not announce that its server knows moves of DNS names, and nothing else stops their controllers: both homes would write the records. Run a current Yuba there"
 		}
 	}
 	return ""

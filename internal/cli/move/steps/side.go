@@ -31,9 +31,9 @@ const Manager = "yuba-move"
 type Side struct {
 	decide.Home
 	Content contents
-	// KnowsMoves: its controllers respect the marks of moves.
-	KnowsMoves bool
-	objects    dynamic.Interface
+	// KnowsMoves: its controllers respect the marks of moves. KnowsNames: those of DNS names do, too.
+	KnowsMoves, KnowsNames bool
+	objects                dynamic.Interface
 	// files are set for a backup, which is read like a home.
 	files *backupFiles
 	// guard is asked before each write, if it is set.
@@ -137,7 +137,7 @@ func (s *Side) servesContent(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, contentPatience)
 	defer cancel()
 	info, err := s.client().Server(ctx)
-	s.KnowsMoves = info.Moves
+	s.KnowsMoves, s.KnowsNames = info.Moves, info.Moves && info.MovesNames
 	if err == nil || apierrors.IsForbidden(err) {
 		return true, nil
 	}

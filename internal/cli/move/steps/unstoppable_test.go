@@ -29,7 +29,12 @@ func TestAllActiveKindsAreSuspendedAndResumed(t *testing.T) {
 // Tenants, platforms and DNS names cannot be suspended: a server that does not know the marks would go on working on them.
 func TestUnstoppableKindsMoveOnlyBetweenServersThatKnowMoves(t *testing.T) {
 	side := func(name string, knows bool) *Side {
-		return &Side{Home: decide.Home{Name: name}, KnowsMoves: knows}
+		return &Side{Home: decide.Home{Name: name}, KnowsMoves: knows, KnowsNames: knows}
+	}
+	earlier := func(name string) *Side {
+		s := side(name, true)
+		s.KnowsNames = false
+		return s
 	}
 	backup := side("file", false)
 	backup.files = &backupFiles{}
@@ -39,18 +44,23 @@ func TestUnstoppableKindsMoveOnlyBetweenServersThatKnowMoves(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		from, to *Side
 		want     string
+		// names says that only DNS names cannot move.
+		names bool
 	}{
-		"both know them":               {side("a", true), side("b", true), ""},
-		"the source does not":          {side("a", false), side("b", true), "a does not announce"},
-		"the target does not":          {side("a", true), side("b", false), "b does not announce"},
-		"nothing works on a backup":    {backup, side("b", true), ""},
-		"a backup needs a target, too": {backup, side("b", false), "b does not announce"},
+		"both know them":                         {from: side("a", true), to: side("b", true)},
+		"the source does not":                    {from: side("a", false), to: side("b", true), want: "a does not announce"},
+		"the target does not":                    {from: side("a", true), to: side("b", false), want: "b does not announce"},
+		"nothing works on a backup":              {from: backup, to: side("b", true)},
+		"a backup needs a target, too":           {from: backup, to: side("b", false), want: "b does not announce"},
+		"the source knows no marks on DNS names": {from: earlier("a"), to: side("b", true), want: "a does not announce that its server knows moves of DNS names", names: true},
+		"the target knows no marks on DNS names": {from: side("a", true), to: earlier("b"), want: "b does not announce that its server knows moves of DNS names", names: true},
+		"a backup to a target that knows none":   {from: backup, to: earlier("b"), want: "b does not announce that its server knows moves of DNS names", names: true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			m := &Mover{From: c.from, To: c.to}
 			for _, k := range shape.Kinds {
 				want := c.want
-				if stoppable(k) {
+				if stoppable(k) || c.names && !slices.Contains([]string{"SubdomainPool", "SubdomainClaim", "FailoverRecord"}, k.GK.Kind) {
 					want = ""
 				}
 				got := m.unstoppable(&pair{kind: k})

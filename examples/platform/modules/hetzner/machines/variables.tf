@@ -99,6 +99,7 @@ variable "kubernetes" {
     sha256                    = optional(map(string), {})
     binary_url                = optional(string)
     airgap_images             = optional(bool)
+    airgap_sha256             = optional(map(string), {})
     cni                       = optional(string, "flannel")
     pod_cidr                  = optional(string, "10.42.0.0/16")
     service_cidr              = optional(string, "10.43.0.0/16")
