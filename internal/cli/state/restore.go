@@ -161,11 +161,11 @@ func versionBefore(ctx context.Context, s *session.Session, key types.Namespaced
 		return "", s.StackError("read the last change of the state of", key, err)
 	}
 	i := slices.IndexFunc(list.Items, func(v state.Version) bool { return v.RunID != last })
+	if why := noUndo(rec, list.Items[0], list.Items[max(i, 0)], s.Call(key)); why != "" {
+		return "", ui.Exitf(ui.ExitRefused, "undo the last change of the state of %s: run %s made it (%s), and %s", key, last, rec.Spec.Title(), why)
+	}
 	if i < 0 {
 		return "", ui.Exitf(ui.ExitNotFound, "no version before %s of the state of %s is stored", list.Items[len(list.Items)-1].ID, key)
-	}
-	if why := noUndo(rec, list.Items[0], list.Items[i], s.Call(key)); why != "" {
-		return "", ui.Exitf(ui.ExitRefused, "undo the last change of the state of %s: run %s made it (%s), and %s", key, last, rec.Spec.Title(), why)
 	}
 	s.News("Undoing %s of run %s, requested by %s.", rec.Spec.Title(), last, rec.By)
 	return list.Items[i].ID, nil
