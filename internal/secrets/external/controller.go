@@ -66,7 +66,7 @@ type Reconciler struct {
 // tokens keeps the tokens of all stores.
 func (r *Reconciler) tokens() *remote.Tokens { return &r.kept }
 
-// workers is how many objects of a kind are reconciled concurrently. Most of the time, they wait for stores.
+// workers is how many objects of a kind are reconciled concurrently. Most of the time, they wait for stores. See share.
 const workers = 8
 
 // SetupWithManager starts the controllers.
@@ -84,7 +84,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	for _, kind := range []string{"Secret", "ConfigMap"} {
 		b = b.WatchesMetadata(metadataOf(kind), handler.EnqueueRequestsFromMapFunc(r.namers(kind)))
 	}
-	if err := b.WithOptions(reconciling.Options(workers)).Complete(reconcile.Func(r.reconcile)); err != nil {
+	t := newTurns()
+	if err := b.WatchesRawSource(t.source()).WithOptions(reconciling.Options(workers)).Complete(t.fair(r.reconcile)); err != nil {
 		return fmt.Errorf("set up the controller of ExternalSecrets: %w", err)
 	}
 	return r.setupStores(mgr)

@@ -25,13 +25,16 @@ import (
 // patience bounds a refresh and the check of a store: a store that answers slowly or endlessly must not hold a worker.
 const patience = 2 * time.Minute
 
+// errLate means that a refresh did not end in time.
+var errLate = errors.New("a refresh may last")
+
 // refreshInTime is refresh to a deadline.
 func (r *Reconciler) refreshInTime(ctx context.Context, es *externalv1.ExternalSecret, target *corev1.Secret) (decide.Act, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.Patience, patience))
 	defer cancel()
 	act, err := r.refresh(ctx, es, target)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("%w (a refresh may last %s)", err, cmp.Or(r.Patience, patience))
+		err = fmt.Errorf("%w (%w %s)", err, errLate, cmp.Or(r.Patience, patience))
 	}
 	return act, err
 }

@@ -83,6 +83,8 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // outcome says how a refresh ended.
 func outcome(act decide.Act, err error) decide.Outcome {
 	switch {
+	case errors.Is(err, errLate):
+		return decide.Late
 	case isProblem(err):
 		return decide.Mistaken
 	case act.Verb == decide.Fail:
@@ -122,7 +124,7 @@ func (r *Reconciler) record(es *externalv1.ExternalSecret, act decide.Act, f dec
 	} else {
 		es.Status.RefreshTime = metav1.NewTime(f.Now)
 		es.Status.SyncedResourceVersion = f.Version
-		if act.Reason != externalv1.ReasonSecretMissing { // the earlier target stays until there is another one
+		if moved(es, act) { // the earlier target stays until there is another one
 			es.Status.Binding.Name = targetOf(es)
 		}
 	}

@@ -60,7 +60,8 @@ func (r *Reconciler) setupStores(mgr ctrl.Manager) error {
 		check := func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 			return r.checkStore(ctx, req, kind.object.DeepCopyObject().(client.Object)) //nolint:forcetypeassert // a copy of one
 		}
-		if err := b.WithOptions(reconciling.Options(workers)).Complete(reconcile.Func(check)); err != nil {
+		t := newTurns()
+		if err := b.WatchesRawSource(t.source()).WithOptions(reconciling.Options(workers)).Complete(t.fair(check)); err != nil {
 			return fmt.Errorf("set up the controller of %ss: %w", kind.name, err)
 		}
 	}
@@ -119,6 +120,9 @@ func (r *Reconciler) checkStore(ctx context.Context, req ctrl.Request, o client.
 		if err := s.Check(limited); err != nil {
 			fail(externalv1.ReasonValidationFailed, err)
 			next = min(next, failing)
+			if limited.Err() != nil { // it held a worker all the time
+				next = usual
+			}
 		}
 	}
 	status.Capabilities = externalv1.ReadOnly

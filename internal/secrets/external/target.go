@@ -143,7 +143,7 @@ func (r *Reconciler) act(ctx context.Context, es *externalv1.ExternalSecret, s *
 	if err != nil {
 		return act, fmt.Errorf("%s Secret %s: %w", act.Verb, facts.Name, plain(err))
 	}
-	if act.Verb == decide.Fail || act.Reason == externalv1.ReasonSecretMissing {
+	if act.Verb == decide.Fail || !moved(es, act) {
 		return act, nil // the values are only in the earlier target
 	}
 	return act, r.leave(ctx, es)
@@ -213,7 +213,14 @@ func (r *Reconciler) write(ctx context.Context, es *externalv1.ExternalSecret, s
 	return r.Direct.Apply(ctx, a, client.FieldOwner(manager(es)), client.ForceOwnership)
 }
 
-// leave deletes the target of an earlier spec, if the object owns it.
+// moved reports whether the values are in the target of this spec, if anywhere: otherwise the earlier target stays,
+// which may have the only copy.
+func moved(es *externalv1.ExternalSecret, act decide.Act) bool {
+	return es.Spec.Target.CreationPolicy != externalv1.CreateNone && act.Reason != externalv1.ReasonSecretMissing
+}
+
+// leave deletes the target of an earlier spec, if the object owns it. Keys of others keep it: then only the object's
+// own keys go.
 func (r *Reconciler) leave(ctx context.Context, es *externalv1.ExternalSecret) error {
 	name := es.Status.Binding.Name
 	if name == "" || name == targetOf(es) {
@@ -223,9 +230,30 @@ func (r *Reconciler) leave(ctx context.Context, es *externalv1.ExternalSecret) e
 	if err != nil || s == nil || !controls(es, s) {
 		return err
 	}
+	ours := written(es, s)
+	for key := range s.Data {
+		if !slices.Contains(ours, key) {
+			return r.disown(ctx, es, s)
+		}
+	}
 	err = r.Direct.Delete(ctx, s, client.Preconditions{UID: &s.UID, ResourceVersion: &s.ResourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete the earlier target, Secret %s: %w", name, err)
+	}
+	return nil
+}
+
+// disown removes the object's keys, labels and ownership from a Secret. An immutable one keeps its keys.
+func (r *Reconciler) disown(ctx context.Context, es *externalv1.ExternalSecret, s *corev1.Secret) error {
+	a := corev1ac.Secret(s.Name, s.Namespace).WithUID(s.UID).WithType(s.Type) // a type never changes
+	if s.Immutable != nil && *s.Immutable {
+		a.WithImmutable(true)
+		for _, key := range written(es, s) {
+			a.WithData(map[string][]byte{key: s.Data[key]})
+		}
+	}
+	if err := r.Direct.Apply(ctx, a, client.FieldOwner(manager(es)), client.ForceOwnership); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remove the keys from the earlier target, Secret %s, which has keys of others: %w", s.Name, plain(err))
 	}
 	return nil
 }

@@ -86,9 +86,30 @@ func TestARenamedTargetIsNotLost(t *testing.T) {
 	w.target("shop", "name: absent, creationPolicy: Merge")
 	w.await("shop", externalv1.ReasonSecretMissing, "does not exist")
 	w.has("db", want)
+	w.target("shop", "name: elsewhere, creationPolicy: None")
+	w.await("shop", externalv1.ReasonSecretSynced, "writes no Secret")
+	w.has("db", want)
 	w.target("shop", "name: free")
 	w.has("free", want)
 	w.has("db", nil)
+}
+
+// The earlier target of a renamed one is not deleted with the keys that others added to it.
+func TestKeysOfOthersInAnEarlierTargetStay(t *testing.T) {
+	w := newWorld(t)
+	w.put("shop", map[string]any{"password": "hunter2"})
+	w.target("shop", "name: db")
+	s := w.has("db", map[string]string{"password": "hunter2"})
+	s.Data["own"] = []byte("stays")
+	if err := w.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	w.target("shop", "name: free")
+	w.has("free", map[string]string{"password": "hunter2"})
+	if s := w.has("db", map[string]string{"own": "stays"}); len(s.OwnerReferences) > 0 || len(s.Labels) > 0 {
+		t.Errorf("the Secret that was left is %v", s.ObjectMeta)
+	}
+	w.await("shop", externalv1.ReasonSecretSynced, "")
 }
 
 // A Secret with keys of others is not deleted, and is not taken before something is written to it.

@@ -157,6 +157,9 @@ func (a *Azure) Find(ctx context.Context, q Query) (map[string][]byte, error) {
 		}
 		for i := range page.Value {
 			key := page.Value[i].last()
+			if err := plausible(a, key, key); err != nil {
+				return nil, failed("search", a.Name(), q.Path, err)
+			}
 			if page.Value[i].Attributes.Enabled && strings.HasPrefix(key, q.Path) && q.named(key) && q.tagged(page.Value[i].Tags) {
 				keys = append(keys, key)
 			}

@@ -73,6 +73,9 @@ func TestAnEngineThatIsNotThereIsAFailure(t *testing.T) {
 	v.Do(t, http.MethodPost, "secret/data/shop", map[string]any{"data": map[string]string{"value": "one"}})
 	v.Do(t, http.MethodPost, "secret/data/gone", map[string]any{"data": map[string]string{"value": "one"}})
 	v.Do(t, http.MethodDelete, "secret/data/gone", nil)
+	v.Do(t, http.MethodPost, "sys/mounts/old", map[string]any{"type": "kv", "options": map[string]string{"version": "1"}})
+	v.Do(t, http.MethodPost, "old/shop", map[string]string{"value": "one"})
+	v.Do(t, http.MethodPost, "old/data/flat", map[string]string{"value": "one"})
 	var missing *remote.MissingError
 	for sentence, test := range map[string]struct {
 		mount, key string
@@ -81,6 +84,9 @@ func TestAnEngineThatIsNotThereIsAFailure(t *testing.T) {
 		"no engine":                  {"elsewhere", "shop", false, false},
 		"no engine, v1":              {"elsewhere", "shop", true, false},
 		"the other version":          {"secret", "shop", true, false},
+		"v1 read as v2":              {"old", "shop", false, false},
+		"v1 read as v2, a folder":    {"old", "flat", false, false},
+		"no secret, v1":              {"old", "other", true, true},
 		"no secret":                  {"secret", "other", false, true},
 		"a version that was deleted": {"secret", "gone", false, true},
 	} {
@@ -88,9 +94,32 @@ func TestAnEngineThatIsNotThereIsAFailure(t *testing.T) {
 		if _, err := s.Get(t.Context(), test.key, ""); err == nil || errors.As(err, &missing) != test.lacks {
 			t.Errorf("%s: %v", sentence, err)
 		}
-		if test.mount == "elsewhere" {
-			if found, err := s.Find(t.Context(), remote.Query{}); err == nil {
-				t.Errorf("%s: found %v", sentence, found)
+		found, err := s.Find(t.Context(), remote.Query{})
+		if right := test.mount == "secret" && !test.v1 || test.mount == "old" && test.v1; right != (err == nil) {
+			t.Errorf("%s: found %v, %v", sentence, found, err)
+		}
+		if test.mount == "old" && !test.v1 && (err == nil || !strings.Contains(err.Error(), "Set provider.vault.version of the store to v1")) {
+			t.Errorf("%s: %v", sentence, err)
+		}
+	}
+}
+
+// Names in lists are bounded, too: they come before any value.
+func TestLongAndEmptyNamesEnd(t *testing.T) {
+	for want, name := range map[string]string{"which has 1025 bytes": strings.Repeat("n", 1025), "without a name": ""} {
+		address, _ := answering(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == "LIST" {
+				fmt.Fprintf(w, `{"data":{"keys":[%q]}}`, name) //nolint:errcheck // the client checks
+				return
+			}
+			fmt.Fprintf(w, `{"value":[{"id":"https://x/secrets/%s","attributes":{"enabled":true}}]}`, name) //nolint:errcheck // the client checks
+		})
+		for store, s := range storesAt(address) {
+			if store == "google" { // no author of a store chooses its server
+				continue
+			}
+			if found, err := s.Find(t.Context(), remote.Query{}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: found %v, %v", store, found, err)
 			}
 		}
 	}
@@ -101,6 +130,8 @@ func TestEndlessListsEnd(t *testing.T) {
 	var address string
 	address, requests := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
+		case r.Method == "LIST" && !strings.Contains(r.URL.Path, "/a"): // each of these is as deep as a name may be long
+			io.WriteString(w, `{"data":{"keys":["a1/","a2/","a3/","a4/","a5/"]}}`) //nolint:errcheck // the client checks
 		case r.Method == "LIST":
 			io.WriteString(w, `{"data":{"keys":["a/"]}}`) //nolint:errcheck // the client checks
 		case strings.HasPrefix(r.URL.Path, "/v1/projects/"):

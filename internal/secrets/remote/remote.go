@@ -18,6 +18,8 @@ const (
 	MaxTotal = 4 * Limit
 	maxFound = 500
 	maxCalls = 2000
+	// maxName bounds a key in a list. Rewriting refuses longer ones, too.
+	maxName = 1024
 )
 
 // Store reads the secrets of one store.
@@ -100,12 +102,24 @@ func gather(ctx context.Context, s Store, keys []string, read func(ctx context.C
 		if err != nil {
 			return nil, err
 		}
-		if size += len(value); size > MaxTotal {
+		if size += len(key) + len(value); size > MaxTotal {
 			return nil, tooMuch(s)
 		}
 		out[key] = value
 	}
 	return out, nil
+}
+
+// plausible rejects names in a list that no store has: a hostile one would fill the memory with them. name is the last
+// part of key.
+func plausible(s Store, name, key string) error {
+	if name == "" {
+		return fmt.Errorf("%s lists a secret without a name", s.Name())
+	}
+	if len(key) > maxName {
+		return fmt.Errorf("%s lists the key %q…, which has %d bytes; keys may have %d", s.Name(), strings.ToValidUTF8(key[:32], ""), len(key), maxName)
+	}
+	return nil
 }
 
 // clean rejects keys that a server would read as another path.

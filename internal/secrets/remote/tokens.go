@@ -70,7 +70,8 @@ func (t *Tokens) get(ctx context.Context, key tokenKey, login func(context.Conte
 		t.kept = map[tokenKey]token{}
 	}
 	for other, kept := range t.kept {
-		if !now.Before(kept.till) || len(t.kept) >= maxTokens {
+		// A token that was refused is known for as long as another refresh may still have it.
+		if !now.Before(kept.since.Add(tokenLife)) || len(t.kept) >= maxTokens {
 			delete(t.kept, other)
 		}
 	}
@@ -78,7 +79,7 @@ func (t *Tokens) get(ctx context.Context, key tokenKey, login func(context.Conte
 	return text, nil
 }
 
-// refused drops a token that a server refuses, and reports whether to log in again. invalid: the server says that the
+// refused ends a token that a server refuses, and reports whether to log in again. invalid: the server says that the
 // token is not valid, so that it is not only a right that is missing.
 func (t *Tokens) refused(key tokenKey, text string, invalid bool) bool {
 	t.mu.Lock()
@@ -87,8 +88,9 @@ func (t *Tokens) refused(key tokenKey, text string, invalid bool) bool {
 	if !ok || kept.text == text && !invalid && t.time().Sub(kept.since) < tokenRest {
 		return false
 	}
-	if kept.text == text {
-		delete(t.kept, key)
+	if kept.text == text { // it stays known, so that concurrent refreshes with it log in again, too
+		kept.till = time.Time{}
+		t.kept[key] = kept
 	}
 	return true
 }

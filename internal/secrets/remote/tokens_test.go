@@ -6,6 +6,8 @@ package remote_test
 import (
 	"errors"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/contracts/bridge/store"
@@ -74,6 +76,50 @@ func TestLoginsAreKept(t *testing.T) {
 	body = map[string]string{"role_id": body["role_id"], "secret_id": "hunter2"}
 	if err := read("other"); err == nil {
 		t.Error("read with wrong credentials")
+	}
+}
+
+// counting counts logins.
+type counting struct{ logins atomic.Int64 }
+
+func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/login") {
+		c.logins.Add(1)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// A token that may be used a few times serves the secrets of one refresh, and is replaced when it is used up.
+func TestCountedTokensServeARefresh(t *testing.T) {
+	v := vaulttest.New(t)
+	v.Do(t, http.MethodPost, "sys/auth/approle", map[string]any{"type": "approle"})
+	v.Do(t, http.MethodPut, "sys/policies/acl/reader", map[string]string{"policy": `path "secret/*" { capabilities = ["read", "list"] }`})
+	v.Do(t, http.MethodPost, "auth/approle/role/shop", map[string]any{"token_policies": "reader", "token_num_uses": 4})
+	v.Do(t, http.MethodPost, "secret/data/shop", map[string]any{"data": map[string]string{"value": "one"}})
+	id, _ := v.Do(t, http.MethodGet, "auth/approle/role/shop/role-id", nil)["data"].(map[string]any)
+	secret, _ := v.Do(t, http.MethodPost, "auth/approle/role/shop/secret-id", map[string]any{})["data"].(map[string]any)
+	body := map[string]string{"role_id": id["role_id"].(string), "secret_id": secret["secret_id"].(string)} //nolint:forcetypeassert // Vault's API
+	tokens, count := &remote.Tokens{}, &counting{}
+	refresh := func(secrets int) {
+		t.Helper()
+		s := &remote.Vault{Server: v.URL, Mount: "secret", Login: remote.VaultLogin{Path: "approle/login", Body: body}, Client: &http.Client{Transport: count}, Tokens: tokens}
+		for range secrets {
+			if _, err := s.Get(t.Context(), "shop", ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, step := range []struct{ secrets, logins int64 }{{4, 1}, {9, 4}, {1, 5}} {
+		refresh(int(step.secrets))
+		if n := count.logins.Load(); n != step.logins {
+			t.Errorf("after a refresh of %d secrets there were %d logins, want %d", step.secrets, n, step.logins)
+		}
+	}
+	// A right that is missing is not a reason to log in again and again.
+	v.Do(t, http.MethodPut, "sys/policies/acl/reader", map[string]string{"policy": `path "secret/data/other" { capabilities = ["read"] }`})
+	s := &remote.Vault{Server: v.URL, Mount: "secret", Login: remote.VaultLogin{Path: "approle/login", Body: body}, Client: &http.Client{Transport: count}, Tokens: tokens}
+	if _, err := s.Get(t.Context(), "shop", ""); err == nil || count.logins.Load() > 7 {
+		t.Errorf("read without the right: %v, %d logins", err, count.logins.Load())
 	}
 }
 

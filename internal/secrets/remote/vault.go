@@ -13,10 +13,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
-// Vault is the KV engine of a Vault. A secret is a JSON object.
+// Vault is the KV engine of a Vault. A secret is a JSON object. It serves one refresh, and is then made again.
 type Vault struct {
 	Server, Namespace string
 	// Mount is the path of the engine; if it is empty, keys begin with it.
@@ -30,6 +31,12 @@ type Vault struct {
 	Tokens *Tokens
 
 	own Tokens
+
+	mu sync.Mutex
+	// counted is the token of a login if it may be used a limited number of times, so that it is not shared.
+	counted string
+	// versioned are the mounts that were found to have version 2 of the engine.
+	versioned map[string]bool
 }
 
 // VaultLogin is how to get a token: the token itself, or a call of an auth method.
@@ -62,8 +69,26 @@ func (v *Vault) open(ctx context.Context) (*session, error) {
 	if v.Login.Token != "" {
 		return &session{v, v.Login.Token}, nil
 	}
+	v.mu.Lock()
+	token := v.counted
+	v.mu.Unlock()
+	if token != "" {
+		return &session{v, token}, nil
+	}
 	token, err := v.tokens().get(ctx, v.key(), v.login)
 	return &session{v, token}, err
+}
+
+// refused reports whether to log in again after a token was refused. One that may be used a limited number of times
+// is used up, as far as anyone can tell.
+func (v *Vault) refused(token string, invalid bool) bool {
+	v.mu.Lock()
+	counted := v.counted
+	if counted == token {
+		v.counted = ""
+	}
+	v.mu.Unlock()
+	return counted != "" || v.tokens().refused(v.key(), token, invalid)
 }
 
 func (v *Vault) login(ctx context.Context) (string, time.Duration, error) {
@@ -84,8 +109,11 @@ func (v *Vault) login(ctx context.Context) (string, time.Duration, error) {
 	}
 	life := time.Duration(out.Auth.Seconds) * time.Second
 	switch {
-	case out.Auth.Uses > 0: // others may use them up
+	case out.Auth.Uses > 0: // other refreshes would use it up
 		life = 0
+		v.mu.Lock()
+		v.counted = out.Auth.Token
+		v.mu.Unlock()
 	case life == 0: // it does not expire
 		life = 2 * tokenLife
 	}
@@ -95,7 +123,7 @@ func (v *Vault) login(ctx context.Context) (string, time.Duration, error) {
 // call makes a call; again, if Vault does not accept a kept token any more.
 func (s *session) call(ctx context.Context, method, path, namespace string, body, out any) error {
 	err := s.send(ctx, method, path, namespace, body, out)
-	if s.Login.Token != "" || !isStatus(err, http.StatusForbidden) || !s.tokens().refused(s.key(), s.token, strings.Contains(err.Error(), "invalid token")) {
+	if s.Login.Token != "" || !isStatus(err, http.StatusForbidden) || !s.refused(s.token, strings.Contains(err.Error(), "invalid token")) {
 		return err
 	}
 	again, err := s.open(ctx)
@@ -176,6 +204,9 @@ func (s *session) get(ctx context.Context, key, version string) ([]byte, error) 
 	}
 	err = s.call(ctx, http.MethodGet, call, s.Namespace, nil, &out)
 	if vaultLacks(err) {
+		if err := s.checkVersion(ctx, mount); err != nil {
+			return nil, failed("read", s.Name(), key, err)
+		}
 		return nil, &MissingError{s.Name(), key}
 	}
 	if err != nil {
@@ -189,6 +220,9 @@ func (s *session) get(ctx context.Context, key, version string) ([]byte, error) 
 		return nil, failed("read", s.Name(), key, errAnswer)
 	}
 	if len(inner.Data) == 0 || string(inner.Data) == "null" { // its version is deleted
+		if err := s.checkVersion(ctx, mount); err != nil {
+			return nil, failed("read", s.Name(), key, err)
+		}
 		return nil, &MissingError{s.Name(), key}
 	}
 	return inner.Data, nil
@@ -205,6 +239,34 @@ func vaultLacks(err error) bool {
 	}
 	e, ok := notFound(err)
 	return ok && e.decode(&out) && len(out.Warnings) == 0 && (out.Errors != nil && len(*out.Errors) == 0 || len(out.Data.Metadata) > 0)
+}
+
+// checkVersion fails unless a mount has the version of the engine that the store names. Version 1 answers the paths of
+// version 2 as if the secret did not exist, so this is asked before anything counts as missing. Version 2 itself warns
+// about the paths of version 1.
+func (s *session) checkVersion(ctx context.Context, mount string) error {
+	s.mu.Lock()
+	known := s.V1 || s.versioned[mount]
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	var out struct {
+		Data struct{ Options struct{ Version string } }
+	}
+	if err := s.call(ctx, http.MethodGet, "sys/internal/ui/mounts/"+escaped(mount), s.Namespace, nil, &out); err != nil {
+		return fmt.Errorf("there is no such secret, unless the engine at %s has version 1; read its version: %w", mount, err)
+	}
+	if out.Data.Options.Version != "2" {
+		return fmt.Errorf("the engine at %s is not version 2 of the KV engine. Set provider.vault.version of the store to v1", mount)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.versioned == nil {
+		s.versioned = map[string]bool{}
+	}
+	s.versioned[mount] = true
+	return nil
 }
 
 // Find implements [Store]: it lists folders below the path.
@@ -252,6 +314,9 @@ func (s *session) list(ctx context.Context, mount, at string, q Query) (keys []s
 		}
 		err := s.call(ctx, "LIST", strings.TrimSuffix(path, "/"), s.Namespace, nil, &out)
 		if vaultLacks(err) {
+			if err := s.checkVersion(ctx, mount); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if err != nil {
@@ -259,6 +324,9 @@ func (s *session) list(ctx context.Context, mount, at string, q Query) (keys []s
 		}
 		for _, name := range slices.Sorted(slices.Values(out.Data.Keys)) {
 			key := strings.TrimPrefix(folder+"/"+name, "/")
+			if err := plausible(s, strings.TrimSuffix(name, "/"), key); err != nil {
+				return nil, err
+			}
 			if strings.HasSuffix(name, "/") {
 				folders = append(folders, strings.TrimSuffix(key, "/"))
 				continue

@@ -133,6 +133,29 @@ func TestRewritingIsBounded(t *testing.T) {
 	}
 }
 
+// Names and properties are bounded: rewriting makes a long name of each short one, and each part of a property reads
+// the value again.
+func TestNamesAndPropertiesAreBounded(t *testing.T) {
+	data := map[string][]byte{}
+	for i := range 5000 {
+		data[fmt.Sprintf("%04d", i)] = nil
+	}
+	rename := []externalv1.ExternalSecretRewrite{{Regexp: &externalv1.ExternalSecretRewriteRegexp{Source: "^", Target: strings.Repeat("n", 1000)}}}
+	if _, err := Rewrite(NewLanguage(), rename, data); err == nil || !strings.Contains(err.Error(), "more than 4194304 bytes together") {
+		t.Errorf("5000 names of 1004 bytes: %v", err)
+	}
+	nested := func(parts int) error {
+		_, err := Property([]byte(strings.Repeat(`{"a":`, parts)+"1"+strings.Repeat("}", parts)), strings.TrimSuffix(strings.Repeat("a.", parts), "."))
+		return err
+	}
+	if err := nested(64); err != nil {
+		t.Error(err)
+	}
+	if err := nested(65); err == nil || !strings.Contains(err.Error(), "65 parts, and may have 64") {
+		t.Errorf("65 parts: %v", err)
+	}
+}
+
 // Templates are hostile: they end, and their errors have no value.
 func TestTemplatesAreBoundedAndSilent(t *testing.T) {
 	for sentence, text := range map[string]string{

@@ -16,9 +16,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
+// maxParts bounds a property, and maxTotal the names of all keys together, which rewriting makes longer.
+const (
+	maxParts = 64
+	maxTotal = 4 << 20
+)
+
 // Property returns a part of a value that is a JSON object: the attribute of this name, or of a path such as
 // db.hosts.0.
 func Property(value []byte, property string) ([]byte, error) {
+	if parts := strings.Count(property, ".") + 1; parts > maxParts { // each reads the rest of the value again
+		return nil, fmt.Errorf("the property has %d parts, and may have %d", parts, maxParts)
+	}
 	object, err := attributes(value)
 	if err != nil {
 		return nil, fmt.Errorf("select the property %q: %w", property, err)
@@ -137,6 +146,7 @@ func Convert(strategy string, data map[string][]byte) (map[string][]byte, error)
 func rename(data map[string][]byte, how func(string) (string, error)) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	from := map[string]string{}
+	size := 0
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if len(key) > maxKey {
 			return nil, tooLong(key)
@@ -147,6 +157,9 @@ func rename(data map[string][]byte, how func(string) (string, error)) (map[strin
 		}
 		if len(name) > maxKey {
 			return nil, tooLong(name)
+		}
+		if size += len(name); size > maxTotal {
+			return nil, fmt.Errorf("the names of the keys have more than %d bytes together", maxTotal)
 		}
 		if other, taken := from[name]; taken {
 			return nil, fmt.Errorf("the keys %q and %q both become %q. Rename them with rewrite", other, key, name)

@@ -35,11 +35,13 @@ const (
 // Outcome is how an attempt ended.
 type Outcome int
 
-// The outcomes. Mistaken is a failure that a change of an object of the API mends.
+// The outcomes. Mistaken is a failure that a change of an object of the API mends. Late is one of a store that did not
+// answer in time.
 const (
 	Done Outcome = iota
 	Failed
 	Mistaken
+	Late
 )
 
 // Facts are everything that a refresh depends on.
@@ -114,6 +116,8 @@ func periodic(f Facts) bool {
 func After(f Facts, o Outcome) time.Duration {
 	bound := map[Outcome]time.Duration{Failed: Retry, Mistaken: Recheck}[o]
 	switch {
+	case o == Late: // it held a worker all the time, so a short interval must not repeat it at once
+		return Recheck
 	case bound > 0 && periodic(f):
 		return max(min(f.Interval, bound), shortest)
 	case periodic(f):

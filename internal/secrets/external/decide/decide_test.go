@@ -91,6 +91,8 @@ func TestFailuresAreTriedAgain(t *testing.T) {
 		"a mistake":                   {fresh(), Mistaken, Recheck},
 		"a mistake, on change":        {fresh(func(f *Facts) { f.Policy = externalv1.RefreshOnChange }), Mistaken, Recheck},
 		"a mistake, every minute":     {fresh(func(f *Facts) { f.Interval = time.Minute }), Mistaken, time.Minute},
+		"too late":                    {fresh(), Late, Recheck},
+		"too late, every second":      {fresh(func(f *Facts) { f.Interval = time.Second }), Late, Recheck},
 		"a mistake, without interval": {fresh(func(f *Facts) { f.Interval = 0 }), Mistaken, Recheck},
 	} {
 		if got := After(test.facts, test.outcome); got != test.next {
