@@ -210,16 +210,8 @@ func (h *Handler) applyRefactoring(w http.ResponseWriter, r *http.Request) error
 	if len(text) > 0 && json.Unmarshal(text, &accepted) != nil {
 		return badRequest("the accepted previews are not valid JSON")
 	}
-	proposal, err := h.Refactorings.Get(r.Context(), namespace, id)
-	if err != nil {
-		return err
-	}
-	if proposal.Phase == reshape.Proposed {
-		if err := h.mayApply(r.Context(), proposal, accepted); err != nil {
-			return err
-		}
-	}
-	record, err := h.Refactorings.Apply(r.Context(), namespace, id, reshape.Approval{By: user(r), Unpreviewed: accepted.Unpreviewed})
+	judge := func(ctx context.Context, proposal *reshape.Record) error { return h.mayApply(ctx, proposal, accepted) }
+	record, err := h.Refactorings.Apply(r.Context(), namespace, id, reshape.Approval{By: user(r), Unpreviewed: accepted.Unpreviewed, Judge: judge})
 	if err != nil {
 		return err
 	}

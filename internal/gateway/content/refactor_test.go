@@ -4,8 +4,10 @@
 package content_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +19,20 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
 	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
 )
+
+// retreating has the id of a refactoring that looks as if another request was applying it, which then gives up.
+var retreating atomic.Value
+
+// glimpse shows it so. Only [reshape.Desk.Apply] sees its phase while no other request can change it.
+type glimpse struct{ *reshape.Desk }
+
+func (g glimpse) Get(ctx context.Context, namespace, id string) (*reshape.Record, error) {
+	r, err := g.Desk.Get(ctx, namespace, id)
+	if err == nil && retreating.Load() == id {
+		r.Phase = reshape.Locking
+	}
+	return r, err
+}
 
 // TestARefactoringOfAStackThatHasAnotherProgramNow: a commit, or a change of the stack, between the preview
 // and the confirmation makes the preview worthless.
@@ -57,10 +73,14 @@ func TestARefactoringOfAStackThatHasAnotherProgramNow(t *testing.T) {
 	}
 	refused(r)
 	r = propose()
-	_, err := c.ApplyRefactoring(t.Context(), s.namespace, r.ID, content.Acceptance{})
-	checkStatus(t, err, http.StatusConflict, "was not previewed")
+	for _, id := range []string{"", r.ID} {
+		retreating.Store(id)
+		_, err := c.ApplyRefactoring(t.Context(), s.namespace, r.ID, content.Acceptance{})
+		checkStatus(t, err, http.StatusConflict, "was not previewed")
+	}
+	retreating.Store("")
 	// Without a preview, the next run of a stack that can run would undo the moves.
-	_, err = c.ApplyRefactoring(t.Context(), s.namespace, r.ID, content.Acceptance{Unpreviewed: true})
+	_, err := c.ApplyRefactoring(t.Context(), s.namespace, r.ID, content.Acceptance{Unpreviewed: true})
 	checkStatus(t, err, http.StatusConflict, "Suspend the stacks")
 	s.stack.Spec.Suspend = true
 	if err := apitest.Client(t).Update(t.Context(), s.stack); err != nil {

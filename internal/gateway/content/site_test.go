@@ -143,7 +143,7 @@ func openStores(t *testing.T) error {
 		}
 		return infrav1.PlanApproval{User: who.User, Bound: bound}, nil
 	}
-	h.Refactorings = &reshape.Desk{States: stores.states, Blobs: stores.blobs, Version: "test", Log: h.Log}
+	h.Refactorings = glimpse{&reshape.Desk{States: stores.states, Blobs: stores.blobs, Version: "test", Log: h.Log}}
 	h.AuditLog = &ledger.Ledger{Store: stores.blobs}
 	mounted.Store(h.ServeMux())
 	return nil

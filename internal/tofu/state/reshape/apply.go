@@ -38,6 +38,8 @@ func (d *Desk) enter(ctx context.Context, r *Record, phase Phase, message string
 type Approval struct {
 	By          string
 	Unpreviewed bool
+	// Judge refuses a proposal. It is asked while no other request can apply it; nil accepts all.
+	Judge func(context.Context, *Record) error
 }
 
 // Apply writes the states of a proposal. A *RefusedError or a *state.LockedError means that nothing was
@@ -56,6 +58,12 @@ func (d *Desk) Apply(ctx context.Context, namespace, id string, a Approval) (*Re
 	}
 	switch r.Phase {
 	case Proposed:
+		if a.Judge == nil {
+			break
+		}
+		if err := a.Judge(ctx, r); err != nil {
+			return r, err
+		}
 	case Applied, Written:
 		return r, nil // the answer to an earlier request was lost
 	default:
@@ -144,6 +152,7 @@ func (d *Desk) retreat(ctx context.Context, r *Record, why string) error {
 	if err := d.unlock(ctx, r); err != nil {
 		return err
 	}
+	r.AppliedBy, r.Unpreviewed = "", false
 	return d.enter(ctx, r, Proposed, why)
 }
 

@@ -61,18 +61,6 @@ func (d *Desk) dropUnused(ctx context.Context, listed *Record) (gone bool, used 
 	if d.now().Sub(used) <= proposalRest {
 		return false, used, nil
 	}
-	previews, err := d.Previews(ctx, listed)
-	if err != nil {
-		return false, used, err
-	}
-	for _, p := range previews {
-		if p.At.After(used) {
-			used = p.At
-		}
-	}
-	if d.now().Sub(used) <= proposalRest {
-		return false, used, nil
-	}
 	r, err := d.reserve(ctx, listed)
 	if err != nil || r == nil {
 		return false, used, err
@@ -81,7 +69,26 @@ func (d *Desk) dropUnused(ctx context.Context, listed *Record) (gone bool, used 
 	if r.Phase != Proposed {
 		return true, used, nil
 	}
+	if used, err = d.lastUse(ctx, r); err != nil || d.now().Sub(used) <= proposalRest {
+		return false, used, err
+	}
 	return true, used, d.store().drop(ctx, r)
+}
+
+// lastUse is when a proposal was made, or last previewed. A damaged preview does not tell, and must not keep a
+// namespace from making room.
+func (d *Desk) lastUse(ctx context.Context, r *Record) (used time.Time, err error) {
+	used = r.Changed
+	for _, name := range r.Stacks() {
+		p, err := d.preview(ctx, r, name)
+		if err != nil && !hopeless(err) {
+			return used, err
+		}
+		if err == nil && p.At.After(used) {
+			used = p.At
+		}
+	}
+	return used, nil
 }
 
 // Collect deletes what is too old: proposals, the states of former refactorings, and their records.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/kit/shorten"
 )
 
 // Preview is a speculative plan of a member on its proposed state.
@@ -39,7 +40,7 @@ func (d *Desk) Note(ctx context.Context, namespace, id, stack string, p Preview)
 	if _, ok := r.Member(stack); !ok || r.Phase != Proposed {
 		return nil
 	}
-	p.At = d.now()
+	p.At, p.Error = d.now(), shorten.Fit(p.Error, maxError)
 	if err := d.store().put(ctx, r, planned+stack, p); err != nil {
 		return err
 	}
@@ -54,26 +55,39 @@ func (d *Desk) Note(ctx context.Context, namespace, id, stack string, p Preview)
 	return err
 }
 
-const maxPreview = 1 << 20
+// maxPreview bounds a preview, of which only maxError can be long.
+const (
+	maxPreview = 1 << 20
+	maxError   = 4000
+)
 
 // Previews returns the last preview of each member that has one.
 func (d *Desk) Previews(ctx context.Context, r *Record) (map[string]Preview, error) {
 	found := map[string]Preview{}
 	for _, name := range r.Stacks() {
-		text, err := d.store().blobs.Get(ctx, d.store().place(r.Namespace, r.ID, planned+name), maxPreview)
+		p, err := d.preview(ctx, r, name)
 		if errors.Is(err, blob.ErrNotFound) {
 			continue
 		}
-		var p Preview
-		if err == nil {
-			err = json.Unmarshal(text, &p)
-		}
 		if err != nil {
-			return nil, fmt.Errorf("read the preview of %s/%s in the refactoring %s: %w", r.Namespace, name, r.ID, err)
+			return nil, err
 		}
 		found[name] = p
 	}
 	return found, nil
+}
+
+// preview returns the last preview of a member.
+func (d *Desk) preview(ctx context.Context, r *Record, name string) (p Preview, err error) {
+	text, err := d.store().blobs.Get(ctx, d.store().place(r.Namespace, r.ID, planned+name), maxPreview)
+	var large *blob.TooLargeError
+	if err == nil && json.Unmarshal(text, &p) != nil || errors.As(err, &large) {
+		err = errDamaged
+	}
+	if err != nil {
+		return p, fmt.Errorf("read the preview of %s/%s in the refactoring %s: %w", r.Namespace, name, r.ID, err)
+	}
+	return p, nil
 }
 
 // Judge refuses a proposal unless each of its members was previewed with the program that it has now, or

@@ -131,7 +131,7 @@ func TestAPreviewOfADeletedProposalLeavesNothing(t *testing.T) {
 	r := w.propose()
 	w.desk.broken = func(step string) error {
 		if step == "noted" {
-			return w.desk.store().drop(t.Context(), &Record{Namespace: w.namespace, ID: r.ID})
+			return w.desk.store().remove(t.Context(), w.desk.store().place(w.namespace, r.ID, recordName))
 		}
 		return nil
 	}
@@ -140,6 +140,52 @@ func TestAPreviewOfADeletedProposalLeavesNothing(t *testing.T) {
 	}
 	for info, err := range w.blobs.List(t.Context(), prefix+w.namespace+"/"+r.ID+"/"+planned) {
 		t.Errorf("%s is left, %v", info.Key, err)
+	}
+}
+
+// A deleted proposal leaves nothing, also of what was stored while it was deleted.
+func TestADeletedProposalLeavesNothing(t *testing.T) {
+	w := newWorld(t)
+	r := w.propose()
+	s := w.desk.store()
+	if err := s.put(t.Context(), r, planned+"late", Preview{Run: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.drop(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	for info, err := range w.blobs.List(t.Context(), s.place(w.namespace, r.ID, "")) {
+		t.Errorf("%s is left, %v", info.Key, err)
+	}
+}
+
+// A preview that cannot be read says nothing about the use of a proposal: the namespace makes room all the same.
+func TestADamagedPreviewMakesRoom(t *testing.T) {
+	for sentence, text := range map[string]string{"not JSON": "x", "too large": `"` + strings.Repeat("x", maxPreview) + `"`} {
+		w := newWorld(t)
+		r := w.propose()
+		if err := w.blobs.PutBytes(t.Context(), w.desk.store().place(w.namespace, r.ID, planned+"a"), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.desk.Previews(t.Context(), r); err == nil || !strings.Contains(err.Error(), "read the preview of "+w.namespace+"/a") {
+			t.Errorf("%s: %v", sentence, err)
+		}
+		w.desk.Now = func() time.Time { return time.Now().Add(proposalRest + time.Minute) }
+		if gone, _, err := w.desk.dropUnused(t.Context(), r); !gone || err != nil {
+			t.Errorf("%s: the proposal stays: %v", sentence, err)
+		}
+	}
+}
+
+// An error of a plan may have any length; the preview stays readable.
+func TestLongErrorsOfPlansAreCut(t *testing.T) {
+	w := newWorld(t)
+	r := w.propose()
+	if err := w.desk.Note(t.Context(), w.namespace, r.ID, "a", Preview{Error: strings.Repeat("x", maxPreview)}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.desk.Previews(t.Context(), r); err != nil || len(got["a"].Error) != maxError {
+		t.Errorf("an error of %d bytes, %v", len(got["a"].Error), err)
 	}
 }
 

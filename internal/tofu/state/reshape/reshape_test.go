@@ -318,11 +318,16 @@ func TestRefactoringsThatAreRefused(t *testing.T) {
 	if err := w.states.Lock(ctx, w.key("b"), state.LockInfo{ID: "other", Who: "bob"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.desk.Apply(ctx, w.namespace, r.ID, Approval{By: "ann"})
+	_, err = w.desk.Apply(ctx, w.namespace, r.ID, Approval{By: "ann", Unpreviewed: true})
 	refusedWith("a lock of somebody else", "bob", err)
 	if holder, err := w.states.HolderNow(ctx, w.key("a")); err != nil || holder != nil {
 		t.Errorf("the lock of a stayed: %+v, %v", holder, err)
 	}
+	if r, err = w.desk.Get(ctx, w.namespace, r.ID); err != nil || r.Phase != Proposed || r.AppliedBy != "" || r.Unpreviewed {
+		t.Errorf("a proposal again, with an approval: %+v, %v", r, err)
+	}
+	_, err = w.desk.Apply(ctx, w.namespace, r.ID, Approval{By: "ann", Judge: func(context.Context, *Record) error { return refused("not previewed") }})
+	refusedWith("a judge", "not previewed", err)
 	if err := w.states.Unlock(ctx, w.key("b"), "other"); err != nil {
 		t.Fatal(err)
 	}

@@ -179,7 +179,8 @@ func (s store) readState(ctx context.Context, r *Record, when, stack, digest str
 	return data, nil
 }
 
-// drop deletes a refactoring, its record last.
+// drop deletes a refactoring: its record after the other parts, so that it can be repeated, and then whatever was
+// stored meanwhile, such as a preview.
 func (s store) drop(ctx context.Context, r *Record) error {
 	var errs []error
 	for _, m := range r.Members {
@@ -191,7 +192,16 @@ func (s store) drop(ctx context.Context, r *Record) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return s.remove(ctx, s.place(r.Namespace, r.ID, recordName))
+	if err := s.remove(ctx, s.place(r.Namespace, r.ID, recordName)); err != nil {
+		return err
+	}
+	for info, err := range s.blobs.List(ctx, s.place(r.Namespace, r.ID, "")) {
+		if err != nil {
+			return fmt.Errorf("list the rest of the refactoring %s: %w", r.ID, err)
+		}
+		errs = append(errs, s.remove(ctx, info.Key))
+	}
+	return errors.Join(errs...)
 }
 
 func (s store) remove(ctx context.Context, key string) error {
