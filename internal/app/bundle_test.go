@@ -47,14 +47,6 @@ func bundled(t *testing.T) (file, key, digest string, v layout.ProviderVersion) 
 		t.Fatal(err)
 	}
 	v = layout.ProviderVersion{Provider: provider, Version: "1.0.0"}
-	providers, err := os.Create(filepath.Join(parts, bundle.ProvidersFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = mirror.Export(t.Context(), []mirror.Want{{ProviderVersion: v}}, []layout.Platform{here}, mirror.Options{Roots: roots, Allow: []string{origin.Host() + "/*/*"}}, dir, providers, func(mirror.Carried) {})
-	if err := errors.Join(err, providers.Close()); err != nil {
-		t.Fatal(err)
-	}
 	releases := releasetest.New(t)
 	releases.Publish(opentofu.Pinned, []byte("#!/bin/sh\necho '{\"terraform_version\": \""+opentofu.Pinned+"\"}'\n"))
 	content := bundle.Content{Tools: []string{opentofu.Pinned}, ToolSource: opentofu.Source{URL: releases.URL, KeyFile: releases.KeyFile},
@@ -66,6 +58,15 @@ func bundled(t *testing.T) (file, key, digest string, v layout.ProviderVersion) 
 	}
 	if asked := releases.Asked(); strings.Count(strings.Join(asked, "\n"), ".tar.gz") != 1 {
 		t.Errorf("asked for %q", asked)
+	}
+	// Collect would need the origin's certificate, and removes what no module names.
+	providers, err := os.Create(filepath.Join(parts, bundle.ProvidersFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = mirror.Export(t.Context(), []mirror.Want{{ProviderVersion: v}}, []layout.Platform{here}, mirror.Options{Roots: roots, Allow: []string{origin.Host() + "/*/*"}}, dir, providers, func(mirror.Carried) {})
+	if err := errors.Join(err, providers.Close()); err != nil {
+		t.Fatal(err)
 	}
 	var archive bytes.Buffer
 	s, err := bundle.Pack(t.Context(), parts, &archive)

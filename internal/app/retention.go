@@ -101,9 +101,10 @@ func newKeeper(k *keeper) *keeper {
 	return k
 }
 
-// observe records a completed run. It does not block.
+// observe records a completed run. It does not block. Runs that only read are left to the daily check: on a terminal, each line of a
+// console is one.
 func (k *keeper) observe(rec run.Record) {
-	if rec.Quiet || rec.Result == nil {
+	if rec.Quiet || rec.Result == nil || rec.Reads() {
 		return
 	}
 	k.mu.Lock()

@@ -322,3 +322,21 @@ func BenchmarkADay(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/stacks, "µs/stack")
 }
+
+// TestRunsThatReadStartNoCheck: a console of many lines would have the stack's data checked all the time.
+func TestRunsThatReadStartNoCheck(t *testing.T) {
+	k := newKeeper(&keeper{})
+	ended := func(change *run.StateChange) {
+		for range everyRuns {
+			k.observe(run.Record{Spec: run.Spec{Stack: run.Stack{Name: "s"}, StateChange: change}, Result: &run.Result{Outcome: run.OutcomeSucceeded}})
+		}
+	}
+	ended(&run.StateChange{Verb: run.StateConsole})
+	if len(k.due) > 0 {
+		t.Error("runs that read start a check")
+	}
+	ended(&run.StateChange{Verb: run.StateRemove})
+	if len(k.due) != 1 {
+		t.Errorf("other runs start %d checks", len(k.due))
+	}
+}

@@ -34,7 +34,8 @@ func TestAnotherSizeKeepsVaultsVolume(t *testing.T) {
 	}
 }
 
-// TestVaultIsToldOfARenewedCertificate runs the script of the second container, with a process that is called as Vault is.
+// TestVaultIsToldOfARenewedCertificate runs the script of the second container, with a process that is called as Vault is, and with
+// one like a client: an operator who changes the keys must not lose them.
 func TestVaultIsToldOfARenewedCertificate(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -47,7 +48,7 @@ func TestVaultIsToldOfARenewedCertificate(t *testing.T) {
 	start := func(path string, args ...string) (*exec.Cmd, *bufio.Reader) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), path, args...)
-		cmd.Stderr = cmd.Stdout
+		cmd.Dir = dir
 		out, err := cmd.StdoutPipe()
 		if err == nil {
 			err = cmd.Start()
@@ -79,15 +80,19 @@ func TestVaultIsToldOfARenewedCertificate(t *testing.T) {
 	write("tls.crt", "first")
 	write("tls.key", "first")
 	told := `trap 'echo told' HUP; echo ready; while :; do sleep 0.1; done`
-	vault, saysVault := start(filepath.Join(dir, "vault"), "-c", told)
+	write("server", told)
+	write("operator", told)
+	vault, saysVault := start(filepath.Join(dir, "vault"), "server", "-config=vault.hcl")
+	client, saysClient := start(filepath.Join(dir, "vault"), "operator", "rekey")
 	other, saysOther := start(sh, "-c", told)
 	said(saysVault, "ready")
+	said(saysClient, "ready")
 	said(saysOther, "ready")
 	processes := filepath.Join(dir, "proc")
 	if err := os.Mkdir(processes, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, cmd := range []*exec.Cmd{vault, other} {
+	for _, cmd := range []*exec.Cmd{vault, client, other} {
 		pid := strconv.Itoa(cmd.Process.Pid)
 		if err := os.Symlink("/proc/"+pid, filepath.Join(processes, pid)); err != nil {
 			t.Fatal(err)
@@ -102,10 +107,15 @@ func TestVaultIsToldOfARenewedCertificate(t *testing.T) {
 		write("tls.crt", certificate)
 		said(saysVault, "told")
 	}
-	if err := other.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if rest, err := io.ReadAll(saysOther); err != nil || len(rest) > 0 {
-		t.Errorf("another process is told: %q %v", rest, err)
+	for what, process := range map[string]struct {
+		cmd  *exec.Cmd
+		says *bufio.Reader
+	}{"a client": {client, saysClient}, "another process": {other, saysOther}} {
+		if err := process.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if rest, err := io.ReadAll(process.says); err != nil || len(rest) > 0 {
+			t.Errorf("%s is told: %q %v", what, rest, err)
+		}
 	}
 }

@@ -56,7 +56,7 @@ bundle, and give it to --bundle-digest.`,
 			return err
 		}
 		read.Platform.Name = read.Object.GetName()
-		content, err := contentOf(cmd.Context(), read.Platform, modules, b.Platforms())
+		content, err := contentOf(cmd.Context(), read.Platform, modules, b.Platforms(), g.App.News)
 		if err != nil {
 			return ui.Exitf(ui.ExitUsage, "bundle what %s needs: %w", args[0], err)
 		}
@@ -66,14 +66,14 @@ bundle, and give it to --bundle-digest.`,
 	return cmd
 }
 
-// contentOf is what the stacks of a platform need on some platforms of machines.
-func contentOf(ctx context.Context, p *yubav1.Platform, modules string, platforms []string) (c bundle.Content, err error) {
+// contentOf is what the stacks of a platform need on some platforms of machines. warn gets what the bundle may lack.
+func contentOf(ctx context.Context, p *yubav1.Platform, modules string, platforms []string, warn func(format string, args ...any)) (c bundle.Content, err error) {
 	c.Needs = map[string][]string{}
 	var ofLibrary []plan.Step
 	for _, step := range plan.Steps(p, plan.Given{}) {
 		switch {
 		case step.Spec.Inline != nil:
-			if err := inlineNeeds(ctx, step, &c, platforms); err != nil {
+			if err := inlineNeeds(ctx, step, &c, platforms, warn); err != nil {
 				return c, err
 			}
 		case p.Spec.Library == nil || step.Spec.SourceRef.Kind != "ExternalArtifact" || step.Spec.SourceRef.Name != p.Spec.Library.SourceRef.Name:
@@ -86,7 +86,7 @@ func contentOf(ctx context.Context, p *yubav1.Platform, modules string, platform
 	}
 	if len(ofLibrary) > 0 {
 		c.Modules = []string{modules}
-		if err := libraryNeeds(ctx, ofLibrary, modules, &c, platforms); err != nil {
+		if err := libraryNeeds(ctx, ofLibrary, modules, &c, platforms, warn); err != nil {
 			return c, err
 		}
 	}
@@ -97,7 +97,7 @@ func contentOf(ctx context.Context, p *yubav1.Platform, modules string, platform
 }
 
 // libraryNeeds adds what modules of the library need.
-func libraryNeeds(ctx context.Context, steps []plan.Step, modules string, c *bundle.Content, platforms []string) error {
+func libraryNeeds(ctx context.Context, steps []plan.Step, modules string, c *bundle.Content, platforms []string, warn func(format string, args ...any)) error {
 	root, err := os.OpenRoot(modules)
 	if err != nil {
 		return fmt.Errorf("read the modules: %w", err)
@@ -125,7 +125,7 @@ func libraryNeeds(ctx context.Context, steps []plan.Step, modules string, c *bun
 			}
 			continue
 		}
-		if err := d.addTo(c, step, platforms); err != nil {
+		if err := d.addTo(c, step, platforms, warn); err != nil {
 			return fmt.Errorf("read %s of %s: %w", declarationName, name, err)
 		}
 		for _, chart := range d.Charts {
@@ -143,7 +143,7 @@ func libraryNeeds(ctx context.Context, steps []plan.Step, modules string, c *bun
 }
 
 // inlineNeeds adds what a module in the blueprint itself needs.
-func inlineNeeds(ctx context.Context, step plan.Step, c *bundle.Content, platforms []string) (err error) {
+func inlineNeeds(ctx context.Context, step plan.Step, c *bundle.Content, platforms []string, warn func(format string, args ...any)) (err error) {
 	dir, err := os.MkdirTemp("", "yuba-module-")
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func inlineNeeds(ctx context.Context, step plan.Step, c *bundle.Content, platfor
 			err = errors.New("a module in a blueprint has no files for charts and manifests")
 		}
 		if err == nil {
-			err = d.addTo(c, step, platforms)
+			err = d.addTo(c, step, platforms, warn)
 		}
 		if err != nil {
 			return fmt.Errorf("read %s of %s: %w", declarationName, name, err)

@@ -46,7 +46,7 @@ func contentOfFiles(t *testing.T, text string, files map[string]string) (bundle.
 		t.Fatal(err, problems)
 	}
 	b.Platform.Name = "acme"
-	c, err := contentOf(t.Context(), b.Platform, dir, []string{"linux_amd64"})
+	c, err := contentOf(t.Context(), b.Platform, dir, []string{"linux_amd64"}, func(string, ...any) {})
 	return c, dir, err
 }
 

@@ -125,12 +125,18 @@ func parseDeclaration(text []byte) (*declaration, error) {
 	return d, nil
 }
 
-// addTo adds what a step needs to a bundle for some platforms.
-func (d *declaration) addTo(c *bundle.Content, step plan.Step, platforms []string) error {
+// addTo adds what a step needs to a bundle for some platforms. warn gets what can make the machines need something else.
+func (d *declaration) addTo(c *bundle.Content, step plan.Step, platforms []string, warn func(format string, args ...any)) error {
 	values := valuesOf(step)
 	for _, name := range d.variables() {
-		if from := secretOf(step, values, name); from != "" {
-			return fmt.Errorf("the variable %s may come from %s, whose values a bundle is made without: it would lack what they need. Set the variable in the blueprint, too, as it is there", name, from)
+		_, set := values[name]
+		switch from, certain := secretOf(step, name); {
+		case certain:
+			return fmt.Errorf("the variable %s comes from %s, which overrides the blueprint, and a bundle is made without its values: it would lack what they need. Set the variable in the blueprint, and take it out of the keys that are read from there", name, from)
+		case from != "" && !set:
+			return fmt.Errorf("the variable %s may come from %s, whose values a bundle is made without: it would lack what they need. Set the variable in the blueprint, and leave its key out of there, as that overrides the blueprint", name, from)
+		case from != "":
+			warn("The bundle has what the variable %s of the blueprint needs. If %s has the key %s, it overrides the blueprint, and the bundle lacks what it needs", name, from, name)
 		}
 	}
 	if err := d.fits(values, platforms); err != nil {
@@ -257,14 +263,12 @@ func (d *declaration) variables() (names []string) {
 	return names
 }
 
-// secretOf says which Secret a variable may come from; empty if the blueprint sets it, or no Secret has it.
-func secretOf(step plan.Step, values map[string]any, name string) string {
-	if _, set := values[name]; set {
-		return ""
-	}
+// secretOf says which Secret a variable may come from, empty if from none, and whether that is certain: a Secret that is read as a whole
+// may have it. Secrets override the variables of the blueprint.
+func secretOf(step plan.Step, name string) (from string, certain bool) {
 	for _, v := range step.Spec.Vars {
 		if v.Name == name && v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil {
-			return "the Secret " + v.ValueFrom.SecretKeyRef.Name
+			return "the Secret " + v.ValueFrom.SecretKeyRef.Name, true
 		}
 	}
 	for _, ref := range step.Spec.VarsFrom {
@@ -272,11 +276,14 @@ func secretOf(step plan.Step, values map[string]any, name string) string {
 			key, renamed, _ := strings.Cut(key, ":")
 			return cmp.Or(renamed, key) == name
 		})
-		if named || len(ref.VarsKeys) == 0 {
-			return "the " + ref.Kind + " " + ref.Name
+		switch {
+		case named:
+			return "the " + ref.Kind + " " + ref.Name, true
+		case len(ref.VarsKeys) == 0:
+			from = "the " + ref.Kind + " " + ref.Name
 		}
 	}
-	return ""
+	return from, false
 }
 
 // valuesOf are the variables of a step that the blueprint gives. Those from Secrets are not known here.

@@ -4,6 +4,7 @@
 package bootstrap
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,8 +12,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/platform/blueprint"
+	"github.com/yuba-dev/yuba/internal/platform/plan"
 	"github.com/yuba-dev/yuba/internal/registry/bundle"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
 )
@@ -97,7 +101,7 @@ func TestTheModulesOfAPlatformDeclareWhatTheyNeed(t *testing.T) {
 	}
 	b.Platform.Name = "acme"
 	platforms := []string{"linux_arm64"}
-	if _, err := contentOf(t.Context(), b.Platform, dir, platforms); err == nil || !strings.Contains(err.Error(), "yuba/manifests has no manifests") {
+	if _, err := contentOf(t.Context(), b.Platform, dir, platforms, func(string, ...any) {}); err == nil || !strings.Contains(err.Error(), "yuba/manifests has no manifests") {
 		t.Errorf("without the chart of Yuba: %v", err)
 	}
 	manifest := filepath.Join(dir, "yuba", "manifests", "yuba.yaml")
@@ -107,7 +111,7 @@ func TestTheModulesOfAPlatformDeclareWhatTheyNeed(t *testing.T) {
 	if err := os.WriteFile(manifest, []byte("kind: Namespace\n---\nkind: Deployment\nspec: {template: {spec: {containers: [{image: 'ghcr.io/yuba-dev/yuba:v1', args: [controller, --runner-image=ghcr.io/yuba-dev/yuba-runner:v1]}]}}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := contentOf(t.Context(), b.Platform, dir, platforms)
+	c, err := contentOf(t.Context(), b.Platform, dir, platforms, func(string, ...any) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,5 +142,40 @@ func TestTheModulesOfAPlatformDeclareWhatTheyNeed(t *testing.T) {
 		if d, err := readDeclaration(root, name); d == nil || err != nil {
 			t.Errorf("%s: %+v %v", name, d, err)
 		}
+	}
+}
+
+// Secrets override the variables of a blueprint: what a bundle has must not depend on what they replace.
+func TestASecretOverridesTheBlueprint(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		spec      infrav1.TerraformSpec
+		set       bool
+		fails     string
+		warns     bool
+		wantImage string
+	}{
+		"a key, and the blueprint":         {spec: infrav1.TerraformSpec{VarsFrom: []infrav1.VarsReference{{Kind: "Secret", Name: "more", VarsKeys: []string{"image"}}}}, set: true, fails: "the variable image comes from the Secret more, which overrides the blueprint"},
+		"a renamed key, and the blueprint": {spec: infrav1.TerraformSpec{VarsFrom: []infrav1.VarsReference{{Kind: "Secret", Name: "more", VarsKeys: []string{"tag:image"}}}}, set: true, fails: "the variable image comes from the Secret more"},
+		"a key after a whole Secret":       {spec: infrav1.TerraformSpec{VarsFrom: []infrav1.VarsReference{{Kind: "Secret", Name: "all"}, {Kind: "Secret", Name: "more", VarsKeys: []string{"image"}}}}, set: true, fails: "the variable image comes from the Secret more"},
+		"a key that is renamed away":       {spec: infrav1.TerraformSpec{VarsFrom: []infrav1.VarsReference{{Kind: "Secret", Name: "more", VarsKeys: []string{"image:other"}}}}, set: true, wantImage: "a:1"},
+		"a whole Secret":                   {spec: infrav1.TerraformSpec{VarsFrom: []infrav1.VarsReference{{Kind: "Secret", Name: "more"}}}, fails: "the variable image may come from the Secret more"},
+		"a whole Secret, and the blueprint": {spec: infrav1.TerraformSpec{VarsFrom: []infrav1.VarsReference{{Kind: "Secret", Name: "more"}}}, set: true, warns: true,
+			wantImage: "a:1"},
+		"the blueprint alone": {set: true, wantImage: "a:1"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			step, c, warned := plan.Step{Spec: test.spec}, bundle.Content{}, ""
+			if test.set {
+				step.Spec.Vars = []infrav1.Variable{{Name: "image", Value: &apiextensionsv1.JSON{Raw: []byte(`"a:1"`)}}}
+			}
+			d := &declaration{Images: []string{"${image}"}}
+			err := d.addTo(&c, step, []string{"linux_amd64"}, func(format string, args ...any) { warned += fmt.Sprintf(format, args...) })
+			if (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {
+				t.Errorf("want %q, got %v", test.fails, err)
+			}
+			if strings.Contains(warned, "If the Secret more has the key image, it overrides the blueprint") != test.warns || strings.Join(c.Images, " ") != test.wantImage {
+				t.Errorf("warned %q, images %v", warned, c.Images)
+			}
+		})
 	}
 }

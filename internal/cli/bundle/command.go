@@ -143,7 +143,7 @@ func (f *creating) run(cmd *cobra.Command, a *session.App) error {
 	}
 	a.News("%s has %d files, %s. Its digest is", f.output, len(s.Files), ui.Size(s.Size))
 	fmt.Fprintln(a.Out, s.Digest)
-	return os.RemoveAll(parts)
+	return bundle.Remove(parts)
 }
 
 // packTo writes the archive under another name until it is whole.

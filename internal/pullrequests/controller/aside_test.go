@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,8 +23,9 @@ type answering struct {
 	forge.Forge
 	client.Client
 	Sources
-	changes func() (forge.Changes, error)
+	changes func(context.Context) (forge.Changes, error)
 	file    func(context.Context) ([]byte, error)
+	head    error
 	open    atomic.Int32
 }
 
@@ -33,14 +35,14 @@ func (*answering) Base(context.Context, *sourcev1.GitRepository) (*Source, error
 	return &Source{Revision: "main@sha1:aaaa"}, nil
 }
 
-func (*answering) Head(context.Context, *sourcev1.GitRepository, forge.PullRequest) (*Source, error) {
-	return &Source{}, nil
+func (a *answering) Head(context.Context, *sourcev1.GitRepository, forge.PullRequest) (*Source, error) {
+	return &Source{}, a.head
 }
 
 func (*answering) Limits() forge.Limits { return forge.Limits{Codeowners: []string{"CODEOWNERS"}} }
 
-func (a *answering) ChangedFiles(context.Context, int, int) (forge.Changes, error) {
-	return a.changes()
+func (a *answering) ChangedFiles(ctx context.Context, _, _ int) (forge.Changes, error) {
+	return a.changes(ctx)
 }
 
 func (a *answering) File(ctx context.Context, _, _ string) ([]byte, error) {
@@ -52,19 +54,19 @@ func (a *answering) File(ctx context.Context, _, _ string) ([]byte, error) {
 // TestNothingIsAskedBehindAPass: a pass that fails ends its questions, and a client that panics fails the pass only.
 func TestNothingIsAskedBehindAPass(t *testing.T) {
 	down := errors.New("the forge is down")
-	none := func() (forge.Changes, error) { return forge.Changes{}, nil }
+	none := func(context.Context) (forge.Changes, error) { return forge.Changes{}, nil }
 	for sentence, c := range map[string]struct {
-		changes func() (forge.Changes, error)
+		changes func(context.Context) (forge.Changes, error)
 		file    func(context.Context) ([]byte, error)
 		fails   string
 		owners  string
 	}{
 		"the changes fail while CODEOWNERS is asked for": {
-			func() (forge.Changes, error) { return forge.Changes{}, down },
+			func(context.Context) (forge.Changes, error) { return forge.Changes{}, down },
 			func(ctx context.Context) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() },
 			"the forge is down", "context canceled"},
 		"the client panics about the changes": {
-			func() (forge.Changes, error) { panic("no such field") },
+			func(context.Context) (forge.Changes, error) { panic("no such field") },
 			func(ctx context.Context) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() },
 			"ask the forge: panic: no such field. This is a bug in Yuba", "context canceled"},
 		"the client panics about CODEOWNERS": {none,
@@ -92,5 +94,26 @@ func TestNothingIsAskedBehindAPass(t *testing.T) {
 				t.Errorf("a CODEOWNERS is remembered: %+v", l.owners)
 			}
 		})
+	}
+}
+
+// TestAHeadThatCannotBeFetchedEndsTheQuestions: a large pull request's list of files takes many answers, and nobody needs it then.
+func TestAHeadThatCannotBeFetchedEndsTheQuestions(t *testing.T) {
+	gone, ended := errors.New("the commit is gone"), errors.New("nobody ended the question")
+	var asked error
+	a := &answering{head: gone, file: func(context.Context) ([]byte, error) { return nil, nil }, changes: func(ctx context.Context) (forge.Changes, error) {
+		select {
+		case <-ctx.Done():
+			asked = ctx.Err()
+		case <-time.After(10 * time.Second):
+			asked = ended
+		}
+		return forge.Changes{}, asked
+	}}
+	r := &Reconciler{Client: a, Sources: a, ctx: t.Context(), Owners: func(forge.Kind, string, []byte, []string) ([][]string, error) { return nil, nil }}
+	o := &yubav1.PullRequestPlanner{}
+	_, problem, err := r.gather(t.Context(), o, &link{forge: a, planner: o, source: repository("infra")}, &pull{Now: forge.PullRequest{Number: 7, Base: forge.End{Branch: "main"}}})
+	if !errors.Is(problem, gone) || err != nil || !errors.Is(asked, context.Canceled) {
+		t.Errorf("problem %v, error %v; the list of files: %v", problem, err, asked)
 	}
 }

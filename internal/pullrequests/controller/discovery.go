@@ -99,7 +99,10 @@ func (r *Reconciler) gather(ctx context.Context, o *yubav1.PullRequestPlanner, l
 	})
 	owners := r.codeowners(asking, l, p.Now.Base.Branch, s.base.Revision)
 	problem = r.hold(ctx, l, p)
-	if s.changes, err = changes(); err != nil || problem != nil {
+	if problem != nil {
+		cancel() // nobody needs the changes
+	}
+	if s.changes, err = changes(); err != nil {
 		cancel() // nobody needs the owners
 	}
 	s.owners = owners() // nothing goes on behind the pass

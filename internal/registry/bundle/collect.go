@@ -4,7 +4,11 @@
 package bundle
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -56,18 +60,25 @@ type Content struct {
 }
 
 // Collect brings content to a directory, from which [Pack] makes a bundle. What is there from an earlier attempt is not
-// fetched again. tell gets one line for each part.
+// fetched again, and removed if it is of other content. [Remove] removes the directory. tell gets one line for each part.
 func Collect(ctx context.Context, c Content, dir string, tell func(format string, args ...any)) error {
 	var platforms []string
 	for _, p := range c.Platforms {
 		platforms = append(platforms, p.String())
 	}
+	tools := map[string]bool{}
 	for _, version := range c.Tools {
 		signer, err := c.ToolSource.Carry(ctx, version, platforms, filepath.Join(dir, filepath.FromSlash(ToolDir)), func(int64, int64) {})
 		if err != nil {
 			return fmt.Errorf("bundle OpenTofu %s: %w", version, err)
 		}
+		for _, name := range c.ToolSource.Carried(version, platforms) {
+			tools[name] = true
+		}
 		tell("OpenTofu %s for %s, signed by %s", version, strings.Join(platforms, ", "), signer)
+	}
+	if err := keepOnly(filepath.Join(dir, filepath.FromSlash(ToolDir)), tools); err != nil {
+		return fmt.Errorf("remove the versions of OpenTofu of an earlier attempt: %w", err)
 	}
 	// Copies are made again, so that those of an earlier attempt with other ones are not packed.
 	for _, place := range []string{ModuleDir, ChartDir, ManifestDir} {
@@ -103,29 +114,27 @@ func Collect(ctx context.Context, c Content, dir string, tell func(format string
 
 // providers exports the providers of lock files.
 func (c Content) providers(ctx context.Context, locks []string, dir string, tell func(format string, args ...any)) error {
-	var wants []mirror.Want
-	for _, path := range locks {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if wants, err = mirror.Wanted(wants, text); err != nil {
-			return fmt.Errorf("bundle the providers of %s: %w", path, err)
-		}
-	}
-	wants, err := c.unlocked(wants)
+	wants, err := c.wants(locks)
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(dir, ProvidersFile)
 	if len(wants) == 0 {
-		return nil
+		return removeIfThere(path)
 	}
-	if _, err := os.Lstat(path); err == nil {
+	sum, err := c.sumOfWants(wants)
+	if err != nil {
+		return err
+	}
+	known, _ := os.ReadFile(dir + wantsSuffix) //nolint:errcheck // without it, nobody knows what the providers are for
+	if _, err := os.Lstat(path); err == nil && string(known) == sum {
 		tell("providers of an earlier attempt")
 		return nil
 	}
-	work := dir + ".providers"
+	if err := removeIfThere(path); err != nil {
+		return fmt.Errorf("remove the providers of an earlier attempt: %w", err)
+	}
+	work := dir + workSuffix
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return err
 	}
@@ -139,7 +148,72 @@ func (c Content) providers(ctx context.Context, locks []string, dir string, tell
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("bundle the providers: %w", errors.Join(err, os.RemoveAll(work)))
 	}
+	// In this order, the checksum is never of other providers than those that are there.
+	if err := os.WriteFile(dir+wantsSuffix, []byte(sum), 0o600); err != nil {
+		return err
+	}
 	return errors.Join(os.Rename(file.Name(), path), os.RemoveAll(work))
+}
+
+// The names of what is beside the directory, and not packed, begin with its own: where providers are exported, and the checksum of
+// what the exported ones are for.
+const workSuffix, wantsSuffix = ".providers", ".wants"
+
+// Remove removes a directory of [Collect], and what is beside it.
+func Remove(dir string) error {
+	return errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+workSuffix), removeIfThere(dir+wantsSuffix))
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// sumOfWants is the checksum of all that decides which providers are exported. Their order does not.
+func (c Content) sumOfWants(wants []mirror.Want) (string, error) {
+	type want struct {
+		Provider, Version string
+		Hashes            []string
+	}
+	var of struct {
+		Wants            []want
+		Needs            map[string][]string
+		Platforms, Allow []string
+	}
+	for _, w := range wants {
+		of.Wants = append(of.Wants, want{w.Provider.String(), w.Version, slices.Sorted(slices.Values(w.Hashes))})
+	}
+	of.Needs = map[string][]string{}
+	for source, constraints := range c.Needs {
+		of.Needs[source] = slices.Sorted(slices.Values(constraints))
+	}
+	slices.SortFunc(of.Wants, func(a, b want) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Version, b.Version))
+	})
+	for _, p := range c.Platforms {
+		of.Platforms = append(of.Platforms, p.String())
+	}
+	slices.Sort(of.Platforms)
+	of.Allow = slices.Sorted(slices.Values(c.Allow))
+	text, err := json.Marshal(of)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// wants are the providers of lock files, and those that no lock file has.
+func (c Content) wants(locks []string) (wants []mirror.Want, err error) {
+	for _, path := range locks {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if wants, err = mirror.Wanted(wants, text); err != nil {
+			return nil, fmt.Errorf("bundle the providers of %s: %w", path, err)
+		}
+	}
+	return c.unlocked(wants)
 }
 
 // unlocked adds the needs that no locked version satisfies.

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,9 +54,6 @@ func (c Content) files(ctx context.Context, dir string, tell func(format string,
 	wanted := map[string]bool{}
 	for _, f := range c.Files {
 		wanted[f.Path] = true
-		if f.Sums != "" {
-			wanted[f.list()] = true
-		}
 		place := filepath.Join(dir, FileDir, filepath.FromSlash(f.Path))
 		if err := os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
 			return err
@@ -63,8 +61,14 @@ func (c Content) files(ctx context.Context, dir string, tell func(format string,
 		sum, from := f.SHA256, "declared"
 		if f.Sums != "" {
 			listed, err := c.listed(ctx, f, filepath.Dir(place))
-			if err != nil {
+			var absent *absentError
+			switch {
+			case sum != "" && errors.As(err, &absent):
+				tell("no list of checksums %s, which the declared checksum replaces: %v", f.list(), absent.error)
+			case err != nil:
 				return fmt.Errorf("bundle the file %s: %w", f.Path, err)
+			default:
+				wanted[f.list()] = true
 			}
 			if sum == "" {
 				sum, from = listed, path.Base(f.Sums)
@@ -130,6 +134,14 @@ func (c Content) listed(ctx context.Context, f Fetch, dir string) (string, error
 	return "", fmt.Errorf("%s does not list %s", name, path.Base(f.Path))
 }
 
+// absentError means that the place of a file answers, and does not have it.
+type absentError struct{ error }
+
+func (e *absentError) Unwrap() error { return e.error }
+
+// absences are the responses of such a place. Object stores answer with 403 if the names of their objects are secret.
+var absences = []int{http.StatusForbidden, http.StatusNotFound, http.StatusGone}
+
 // fetch writes a file: from the directory or the mirror of the options, or else from its own URL. byName says that the directory
 // may have it without its path.
 func (c Content) fetch(ctx context.Context, at, from, place string, most int64, byName bool) (err error) {
@@ -166,7 +178,7 @@ func (c Content) open(ctx context.Context, at, from string, byName bool) (io.Rea
 				return os.Open(path)
 			}
 		}
-		return nil, fmt.Errorf("%s %s. Download it there from\n    %s", c.FilesFrom, lacks, outbound.Show(from))
+		return nil, &absentError{fmt.Errorf("%s %s. Download it there from\n    %s", c.FilesFrom, lacks, outbound.Show(from))}
 	}
 	if c.FilesURL != "" {
 		from = strings.TrimSuffix(c.FilesURL, "/") + "/" + strings.ReplaceAll(at, "+", "%2B")
@@ -178,6 +190,9 @@ func (c Content) open(ctx context.Context, at, from string, byName bool) (io.Rea
 	answer, err := outbound.Client(outbound.Options{Timeout: fetchPatience, Connect: connectPatience, Redirects: fetchRedirects}).Do(request)
 	if err == nil && answer.StatusCode != http.StatusOK {
 		err = errors.Join(fmt.Errorf("the response is %s", answer.Status), answer.Body.Close())
+		if slices.Contains(absences, answer.StatusCode) {
+			err = &absentError{err}
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: %w\nWithout a connection, give a directory that has it with --files, or a mirror with --files-url", outbound.Show(from), err)

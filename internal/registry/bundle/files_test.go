@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -41,6 +42,8 @@ func TestFilesOfModules(t *testing.T) {
 		"a list of checksums":          {right, nil, ""},
 		"a declared checksum":          {map[string]string{"k3s": "the program"}, func(f *bundle.Fetch) { f.Sums, f.SHA256 = "", sum("the program") }, ""},
 		"a declared one beside a list": {right, func(f *bundle.Fetch) { f.SHA256 = sum("another") }, "the one in declared is " + sum("another")},
+		"a declared one, and no list":  {map[string]string{"k3s": "the program"}, func(f *bundle.Fetch) { f.SHA256 = sum("the program") }, ""},
+		"a declared one, not listed":   {map[string]string{"k3s": "the program", list: ""}, func(f *bundle.Fetch) { f.SHA256 = sum("the program") }, list + " does not list k3s"},
 		"another file":                 {map[string]string{"k3s": "another", list: right[list]}, nil, "its SHA-256 sum is " + sum("another")},
 		"a list without it":            {map[string]string{"k3s": "the program", list: sum("x") + "  other\nnonsense\n"}, nil, list + " does not list k3s"},
 		"no list":                      {map[string]string{"k3s": "the program"}, nil, list},
@@ -124,7 +127,7 @@ func TestAListOfChecksumsIsOfItsVersion(t *testing.T) {
 		t.Errorf("from a directory with another version: %v", err)
 	}
 	file.SHA256 = sum("the program")
-	if err := collect(file); err == nil || !strings.Contains(err.Error(), "does not have k3s/v1+k3s1/"+list) {
+	if err := collect(file); err == nil || !strings.Contains(err.Error(), "the one in declared is") {
 		t.Errorf("with a declared checksum, from a directory with another list: %v", err)
 	}
 	file.Sums = ""
@@ -166,5 +169,21 @@ func write(t *testing.T, dir string, files map[string]string) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A declared checksum needs no list: a bundle has none then, not even that of an earlier attempt, and the command says so.
+func TestADeclaredChecksumNeedsNoList(t *testing.T) {
+	from, dir := t.TempDir(), t.TempDir()
+	write(t, from, map[string]string{"k3s": "the program"})
+	write(t, dir, map[string]string{"files/k3s/v1+k3s1/" + list: "of an earlier attempt"})
+	file, told := k3s("https://example.org"), ""
+	file.SHA256 = sum("the program")
+	err := bundle.Collect(t.Context(), bundle.Content{Files: []bundle.Fetch{file}, FilesFrom: from}, dir, func(format string, args ...any) { told += fmt.Sprintf(format, args...) + "\n" })
+	if err != nil || !strings.Contains(told, "no list of checksums k3s/v1+k3s1/"+list) || !strings.Contains(told, "verified with the checksum of declared") {
+		t.Errorf("%v, told %q", err, told)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "files", "k3s", "v1+k3s1", list)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the list of an earlier attempt is there: %v", err)
 	}
 }

@@ -15,6 +15,15 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/opentofu/program"
 )
 
+// Carried are the files that Carry writes below its directory.
+func (s Source) Carried(version string, platforms []string) (names []string) {
+	for _, platform := range platforms {
+		system, arch, _ := strings.Cut(platform, "_")
+		names = append(names, s.folder(version)+"/"+s.Archive(version, system, arch))
+	}
+	return append(names, s.folder(version)+"/"+s.Signature(version), s.folder(version)+"/"+s.Sums(version))
+}
+
 // Carry writes a release for platforms, OS_ARCH, below a directory, in the layout of a mirror: a Source with the directory's
 // file URL has it. It verifies the signature and the checksums; files that are there already are not fetched again.
 func (s Source) Carry(ctx context.Context, version string, platforms []string, dir string, tell func(done, total int64)) (signer string, err error) {

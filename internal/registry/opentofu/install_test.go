@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -65,6 +66,25 @@ func TestWhatIsThereIsNotFetchedAgain(t *testing.T) {
 	got, err := Install(t.Context(), source, dir, "1.12.6", nil)
 	if err != nil || !got.Already || len(releases.Asked()) != 0 {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// A bundle keeps what Carried names, and removes the rest.
+func TestCarriedNamesWhatCarryWrites(t *testing.T) {
+	releases, dir := releasetest.New(t), t.TempDir()
+	releases.Publish("1.12.6", []byte(script))
+	source, platforms := Source{URL: releases.URL, KeyFile: releases.KeyFile}, []string{runtime.GOOS + "_" + runtime.GOARCH}
+	if _, err := source.Carry(t.Context(), "1.12.6", platforms, dir, func(int64, int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	var want []string
+	for _, name := range source.Carried("1.12.6", platforms) {
+		want = append(want, filepath.Join(dir, name))
+	}
+	slices.Sort(want)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v: %v, want %v", err, got, want)
 	}
 }
 

@@ -34,6 +34,9 @@ func watch(writable []string) (grounds []ground, err error) {
 			continue
 		}
 		root, err := os.OpenRoot(dir)
+		if errors.Is(err, fs.ErrPermission) && ofOthers(info) {
+			continue // the call cannot enter it, either
+		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("open what tofu may write: %w", err), leave(grounds))
 		}
@@ -73,7 +76,7 @@ func (g ground) disarm(said func(was, is string)) (err error) {
 	heads, err := headsIn(g.FS(), func(name string, e fs.DirEntry) { opened = g.open(opened, name, e) })
 	defer func() {
 		for _, was := range slices.Backward(opened) {
-			err = errors.Join(err, g.Chmod(was.name, was.perm))
+			err = errors.Join(err, g.Chmod(was.name, was.bits))
 		}
 	}()
 	for _, name := range heads {
@@ -92,10 +95,13 @@ func (g ground) disarm(said func(was, is string)) (err error) {
 	return err
 }
 
+// kept are the bits of a mode that a directory gets back: a set-group-ID directory would else give its files another group.
+const kept = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
 // mode is what a directory had before it was opened.
 type mode struct {
 	name string
-	perm fs.FileMode
+	bits fs.FileMode
 }
 
 // open lets this process read and change a directory: a call can take these rights away to hide a repository, as git needs
@@ -103,10 +109,10 @@ type mode struct {
 func (g ground) open(opened []mode, name string, e fs.DirEntry) []mode {
 	const rights = 0o700
 	info, err := e.Info()
-	if err != nil || info.Mode()&rights == rights || g.Chmod(name, info.Mode().Perm()|rights) != nil {
+	if err != nil || info.Mode()&rights == rights || g.Chmod(name, info.Mode()&kept|rights) != nil {
 		return opened
 	}
-	return append(opened, mode{name, info.Mode().Perm()})
+	return append(opened, mode{name, info.Mode() & kept})
 }
 
 // free is the name that something gets.

@@ -83,9 +83,16 @@ func TestRightsHideNoRepository(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	modes := map[string]os.FileMode{"closed": 0o311, "decoy": 0o555, "deep/closed": 0, "open": 0o755}
-	grounds, err := watch([]string{dir})
-	must(t, err)
+	modes := map[string]os.FileMode{"closed": 0o311 | os.ModeSetgid, "decoy": 0o555 | os.ModeSticky, "deep/closed": 0, "open": 0o755}
+	// As a server's data, which is another user's, may be beside a .git.
+	const ofRoot = "/proc/1/fd"
+	if _, err := os.OpenRoot(ofRoot); !os.IsPermission(err) {
+		t.Fatalf("open a directory of another user: %v", err)
+	}
+	grounds, err := watch([]string{ofRoot, dir})
+	if err != nil || len(grounds) != 1 {
+		t.Fatalf("watches %d directories: %v", len(grounds), err)
+	}
 	for sub, perm := range modes {
 		at := filepath.Join(dir, sub)
 		must(t, os.MkdirAll(filepath.Join(at, ".git"), 0o755))
@@ -110,7 +117,7 @@ func TestRightsHideNoRepository(t *testing.T) {
 		at := filepath.Join(dir, sub)
 		info, err := os.Lstat(at)
 		must(t, err)
-		if info.Mode().Perm() != perm {
+		if info.Mode()&^os.ModeDir != perm {
 			t.Errorf("%s has the mode %s", sub, info.Mode())
 		}
 		must(t, os.Chmod(at, 0o755)) //nolint:gosec // it is removed

@@ -36,7 +36,7 @@ func New(options Options) (*Executor, error) {
 	if err := opts.makeDirs(); err != nil {
 		return nil, err
 	}
-	homes, store, locks := newHomes(opts), records.Store{Blobs: opts.Blobs}, locks{opts}
+	homes, store, locks := newHomes(opts), records.Store{Blobs: opts.Blobs, Kinds: &records.Kinds{}}, locks{opts}
 	hand, ended := newHand(opts, homes), newEnded(store, opts.Log)
 	queries := &queries{hand: hand, ended: ended, records: store}
 	ending := &ending{opts: opts, hand: hand, ended: ended, records: store, locks: locks,

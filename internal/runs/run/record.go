@@ -181,6 +181,9 @@ func (r Record) Changing() bool {
 	return r.Spec.Operation == OperationApply || r.Permitted && !r.Planning
 }
 
+// Reads reports whether the run only reads.
+func (r Record) Reads() bool { return r.Spec.StateChange != nil && r.Spec.StateChange.Verb.Reads() }
+
 // ErrNotFound means that a run is not stored.
 var ErrNotFound = errors.New("there is no such run")
 

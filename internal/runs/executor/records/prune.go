@@ -70,14 +70,23 @@ func (s Store) Prune(ctx context.Context, r PruneRequest, inUse func() []string)
 // findReads marks the runs that only read. Those have no plans, so that the records of others need not be fetched. Runs
 // whose records cannot be read count as others.
 func (s Store) findReads(ctx context.Context, stack run.Stack, runs []leftRun) {
+	known, found := s.Kinds.of(stack), map[string]bool{}
 	for i := range runs {
 		left := &runs[i]
 		if !left.has(run.BlobRecord) || left.has(run.BlobPlanJSON) || left.has(run.BlobPlanText) {
 			continue
 		}
-		rec, err := s.Get(ctx, stack, left.id)
-		left.reads = err == nil && rec.Spec.StateChange != nil && rec.Spec.StateChange.Verb.Reads()
+		reads, ok := known[left.id]
+		if !ok {
+			rec, err := s.Get(ctx, stack, left.id)
+			if err != nil {
+				continue
+			}
+			reads = rec.Reads()
+		}
+		left.reads, found[strings.Clone(left.id)] = reads, reads
 	}
+	s.Kinds.set(stack, found, maxKinds)
 }
 
 // PruneGone removes the runs of a deleted stack once all of them are older than before.
@@ -96,6 +105,7 @@ func (s Store) PruneGone(ctx context.Context, stack run.Stack, before time.Time)
 			done.Runs++
 		}
 	}
+	s.Kinds.set(stack, nil, maxKinds)
 	if err := s.remove(ctx, stack, all, &done); err != nil {
 		return done, err
 	}

@@ -28,7 +28,11 @@ type Blobs interface {
 }
 
 // Store reads and writes the records and files of runs.
-type Store struct{ Blobs Blobs }
+type Store struct {
+	Blobs Blobs
+	// Kinds spares Prune most records; nil: it fetches them each time.
+	Kinds *Kinds
+}
 
 // NotFound returns a run.ErrNotFound: a run, or the requested part of it, is not stored.
 func NotFound(stack run.Stack, id string) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
+	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
@@ -41,14 +42,12 @@ func (s *stateStep) inspect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if e.Code != 0 {
+	if failedByItself(e) {
 		s.run.Result.Text = s.run.Mask.Text(strings.TrimSpace(string(c.Capture.Bytes()) + string(c.Complaints.Bytes())))
-	}
-	if err := s.program.Verdict(c, stream, e, 0, 1); err != nil {
-		return err
-	}
-	if e.Code == 1 {
 		return fault.New(run.FailureConfiguration, "%w", errFailed[change.Verb])
+	}
+	if err := s.program.Verdict(c, stream, e, 0); err != nil {
+		return err
 	}
 	if c.Capture.Over {
 		return fault.New(run.FailureLimit, "read the output of %s %s: it exceeds the limit of %d bytes", s.site.Space.Tool.Name, c.Title, maxAnswer)
@@ -57,9 +56,15 @@ func (s *stateStep) inspect(ctx context.Context) error {
 	return nil
 }
 
+// failedByItself reports whether the tool ended by itself, with an error: only then its output says why the run failed. A tool that was
+// told to stop ends with the same code.
+func failedByItself(e process.Exit) bool {
+	return e.Code == 1 && e.Signal == 0 && !e.Held && e.Exceeded == "" && !e.TimedOut && e.Interrupted == ""
+}
+
 // errFailed is what everybody may know of a failed inspection.
 var errFailed = map[run.StateVerb]error{
-	run.StateConsole: errors.New("an expression failed. The user who requested the run can read why in its result"),
+	run.StateConsole: errors.New("the expressions could not be evaluated. The user who requested the run can read why in its result"),
 	run.StateGraph:   errors.New("the program cannot be drawn. The user who requested the run can read why in its result"),
 }
 
