@@ -28,6 +28,9 @@ var externalDefinitions = []string{"externalsecrets.external-secrets.io", "secre
 // addExternalSecrets adds the controllers of External Secrets' kinds, if this API serves Yuba's definitions of
 // them. Others belong to the External Secrets Operator.
 func (e *engine) addExternalSecrets(ctx context.Context, direct client.Client) error {
+	if !e.opts.LoneServer {
+		return nil // clusters have the operator, and Yuba's roles there have no rights to these kinds
+	}
 	for _, kind := range []string{externalv1.ExternalSecretKind, externalv1.SecretStoreKind, externalv1.ClusterSecretStoreKind} {
 		served, err := serves(e.manager.GetRESTMapper(), externalv1.GroupVersion.WithKind(kind))
 		if err != nil || !served {

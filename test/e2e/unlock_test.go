@@ -180,7 +180,7 @@ func TestTheLockOfAnOwnBackendIsBrokenAsTheStackSays(t *testing.T) {
 	lockRemotely(t, c, address, theirLock)
 	y.create(t, obj)
 	seen := y.await(t, obj, "it meets the lock", lockedBy(theirLock))
-	if m := condition(seen, infrav1.ConditionReady).Message; !containsAll(m, "ci@build7", theirLock, "forceUnlock") {
+	if m := condition(seen, infrav1.ConditionReady).Message; !containsAll(m, "ci@build7", "yuba force-unlock own -n "+ns+" "+theirLock) {
 		t.Errorf("Ready does not tell who holds the lock and what to do: %s", m)
 	}
 	change(t, y, obj, forceUnlock(infrav1.ForceUnlockYes, "another"))
