@@ -27,11 +27,12 @@ type Journal struct {
 	// ApplyStarted is set before tofu apply is started.
 	ApplyStarted bool `json:"applyStarted,omitempty"`
 	// Direct is true if that apply plans, too.
-	Direct   bool             `json:"direct,omitempty"`
-	Plan     *run.PlanResult  `json:"plan,omitempty"`
-	LockFile []byte           `json:"lockFile,omitempty"`
-	Steps    []run.StepReport `json:"steps,omitempty"`
-	TempDir  string           `json:"tempDir,omitempty"`
+	Direct   bool            `json:"direct,omitempty"`
+	Plan     *run.PlanResult `json:"plan,omitempty"`
+	LockFile []byte          `json:"lockFile,omitempty"`
+	// Steps are a copy: the journal is also saved while states are sent, and meanwhile steps report.
+	Steps   []run.StepReport `json:"steps,omitempty"`
+	TempDir string           `json:"tempDir,omitempty"`
 
 	// Initial is the digest of the state before the run, Serial the last known serial.
 	Initial string `json:"initial,omitempty"`

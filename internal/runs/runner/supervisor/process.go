@@ -154,7 +154,7 @@ func (g *Supervisor) start(c Command, out, errs *os.File) (*process.Process, err
 	g.run.Stop.Attach(p) // from here on a request to stop applies to it
 	p.WatchTime(0)
 	g.run.Lock()
-	g.run.Journal.Steps = slices.Clone(g.run.Result.Steps) // the journal is saved while steps are reported
+	g.run.Journal.Steps = slices.Clone(g.run.Result.Steps)
 	g.run.Journal.Process = process.Identify(c.Step, p.PID, g.logStart)
 	g.run.Journal.Process.Mount, g.run.Journal.Process.Secured = process.MountID(g.run.Dir.Path(string(c.Step)+spool.OutEnd)), g.secured
 	if cell.Relay != nil {
