@@ -21,7 +21,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 	"github.com/yuba-dev/yuba/test/cloud"
 )
 
@@ -266,7 +266,7 @@ func (s *storm) addressesOf(t *testing.T, st *stack) map[string]bool {
 			t.Fatal(err)
 		}
 	}
-	file, err := state.Parse(data)
+	file, err := statefile.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}

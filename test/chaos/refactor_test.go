@@ -22,6 +22,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
 	"github.com/yuba-dev/yuba/internal/tofu/state/reshape"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 const (
@@ -112,7 +113,7 @@ func (y *yuba) spread(t *testing.T, c *content.Client, stacks []string) map[stri
 			}
 			t.Fatal(err)
 		}
-		file, err := state.Parse(data)
+		file, err := statefile.Parse(data)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // session connects to the API as a command does.
@@ -49,9 +49,9 @@ func ownersTofu(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-func fileOf(t *testing.T, data []byte) *state.File {
+func fileOf(t *testing.T, data []byte) *statefile.File {
 	t.Helper()
-	file, err := state.Parse(data)
+	file, err := statefile.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/testkit/kubetest"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 	"io"
 	"os"
 	"path/filepath"
@@ -381,7 +382,7 @@ func removeAll(t *testing.T, dir string) {
 }
 
 // lastState reads the newest version of a state from the blob store, without the server.
-func (y *yuba) lastState(t *testing.T, namespace, secret string) *state.File {
+func (y *yuba) lastState(t *testing.T, namespace, secret string) *statefile.File {
 	t.Helper()
 	key, err := blob.LoadOrCreateKey(filepath.Join(y.dir, "keys", "blob.agekey"))
 	if err != nil {
@@ -401,7 +402,7 @@ func (y *yuba) lastState(t *testing.T, namespace, secret string) *state.File {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file, err := state.Parse(data)
+		file, err := statefile.Parse(data)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/archive"
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // content is what the last apply of a stack used.
@@ -30,7 +30,7 @@ type content struct {
 	lockFile []byte
 	// state is nil for a stack with a custom backend, file what it has.
 	state []byte
-	file  *state.File
+	file  *statefile.File
 }
 
 const (
@@ -108,7 +108,7 @@ func (h *handover) fetchState(ctx context.Context, c *content) error {
 	if err != nil {
 		return fmt.Errorf("read its state: %w", err)
 	}
-	if c.file, err = state.Parse(c.state); err != nil {
+	if c.file, err = statefile.Parse(c.state); err != nil {
 		return fmt.Errorf("read its state: %w", err)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 const (
@@ -30,7 +30,7 @@ type resource struct {
 	attributes json.RawMessage
 }
 
-func resourcesOf(file *state.File) []resource {
+func resourcesOf(file *statefile.File) []resource {
 	var all []resource
 	for _, r := range file.Resources {
 		if r.Mode == "managed" {

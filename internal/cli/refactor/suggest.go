@@ -12,8 +12,8 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
 	"github.com/yuba-dev/yuba/internal/tofu/state/suggest"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // maxVersions limits the versions that --by rate reads.
@@ -79,12 +79,12 @@ With --blocks the command prints removed and import blocks in place of the file,
 	return cmd
 }
 
-func stateOf(ctx context.Context, s *session.Session, key types.NamespacedName, version string) (*state.File, error) {
+func stateOf(ctx context.Context, s *session.Session, key types.NamespacedName, version string) (*statefile.File, error) {
 	data, err := s.Content.State(ctx, key.Namespace, key.Name, version)
 	if err != nil {
 		return nil, s.StackError("read the state of", key, err)
 	}
-	file, err := state.Parse(data)
+	file, err := statefile.Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("read the state of %s: %w", key, err)
 	}
@@ -95,7 +95,7 @@ func stateOf(ctx context.Context, s *session.Session, key types.NamespacedName, 
 }
 
 // versionsOf reads the last versions of a state. One that cannot be read is left out.
-func versionsOf(ctx context.Context, s *session.Session, key types.NamespacedName) (files []*state.File, err error) {
+func versionsOf(ctx context.Context, s *session.Session, key types.NamespacedName) (files []*statefile.File, err error) {
 	list, err := s.Content.Versions(ctx, key.Namespace, key.Name)
 	if err != nil {
 		return nil, s.StackError("list the versions of the state of", key, err)

@@ -25,6 +25,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // then is the state of a stack at a time.
@@ -38,7 +39,7 @@ type then struct {
 	// Problem says why it is not known.
 	Problem string `json:"problem,omitempty"`
 
-	file *state.File
+	file *statefile.File
 	// none is true if the stack had no state, false if it may have had one that is not stored.
 	none bool
 }
@@ -141,11 +142,11 @@ func stateAt(ctx context.Context, s *session.Session, key types.NamespacedName, 
 	}
 	data, err := s.Content.State(ctx, key.Namespace, key.Name, t.Version.ID)
 	if err == nil {
-		t.file, err = state.Parse(data)
+		t.file, err = statefile.Parse(data)
 	}
 	switch {
 	case err != nil:
-		t.Problem, t.file = "this version cannot be read: "+err.Error(), &state.File{}
+		t.Problem, t.file = "this version cannot be read: "+err.Error(), &statefile.File{}
 	case t.file.Encrypted:
 		t.Problem = "OpenTofu encrypted this version, and only tofu can read it"
 	}
@@ -317,7 +318,7 @@ listed. Times are as in "yuba state at"; "now" is the present.`,
 
 func differenceOf(ctx context.Context, s *session.Session, key types.NamespacedName, from, to time.Time) differences {
 	d := differences{Stack: key.String()}
-	var files [2]*state.File
+	var files [2]*statefile.File
 	for i, at := range []time.Time{from, to} {
 		t, err := stateAt(ctx, s, key, at)
 		if err != nil {
@@ -336,14 +337,14 @@ func differenceOf(ctx context.Context, s *session.Session, key types.NamespacedN
 }
 
 // compared is the state to compare. One that is not known has a problem, and is not an empty one.
-func (t *then) compared() (*state.File, string) {
+func (t *then) compared() (*statefile.File, string) {
 	if t.none {
-		return &state.File{}, ""
+		return &statefile.File{}, ""
 	}
 	return t.file, t.Problem
 }
 
-func (d *differences) compare(from, to *state.File) {
+func (d *differences) compare(from, to *statefile.File) {
 	had, has := byAddress(from), byAddress(to)
 	for _, address := range slices.Sorted(maps.Keys(had)) {
 		other, stays := has[address]
@@ -362,7 +363,7 @@ func (d *differences) compare(from, to *state.File) {
 }
 
 // differing are the names of the attributes that differ.
-func differing(a, b state.Resource) (names []string) {
+func differing(a, b statefile.Resource) (names []string) {
 	var was, is map[string]json.RawMessage
 	if json.Unmarshal(a.Attributes, &was) != nil || json.Unmarshal(b.Attributes, &is) != nil {
 		return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/gateway/content"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func TestTimesThatPeopleWrite(t *testing.T) {
@@ -33,12 +34,12 @@ func TestTimesThatPeopleWrite(t *testing.T) {
 }
 
 func TestDifferencesOfStates(t *testing.T) {
-	r := func(address, attributes string) state.Resource {
-		return state.Resource{Address: address, Attributes: []byte(attributes)}
+	r := func(address, attributes string) statefile.Resource {
+		return statefile.Resource{Address: address, Attributes: []byte(attributes)}
 	}
 	var d differences
-	d.compare(&state.File{Resources: []state.Resource{r("x.same", `{"a":1}`), r("x.gone", "{}"), r("x.other", `{"a":1,"b":2,"c":3}`)}},
-		&state.File{Resources: []state.Resource{r("x.new", "{}"), r("x.same", `{"a":1}`), r("x.other", `{"a":1,"b":3,"d":4}`)}})
+	d.compare(&statefile.File{Resources: []statefile.Resource{r("x.same", `{"a":1}`), r("x.gone", "{}"), r("x.other", `{"a":1,"b":2,"c":3}`)}},
+		&statefile.File{Resources: []statefile.Resource{r("x.new", "{}"), r("x.same", `{"a":1}`), r("x.other", `{"a":1,"b":3,"d":4}`)}})
 	want := differences{Added: []string{"x.new"}, Removed: []string{"x.gone"}, Changed: []changes{{"x.other", []string{"b", "c", "d"}}}}
 	if !reflect.DeepEqual(d, want) {
 		t.Errorf("got %+v, want %+v", d, want)

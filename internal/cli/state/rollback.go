@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func newStateRollbackCommand(a *session.App) *cobra.Command {
@@ -85,11 +85,11 @@ func previewRollback(ctx context.Context, s *session.Session, key types.Namespac
 
 // compareStates lists the differences of two states below a heading. A nil state is empty.
 func compareStates(s *session.Session, w io.Writer, heading string, current, target []byte) {
-	from, errFrom := &state.File{}, error(nil)
+	from, errFrom := &statefile.File{}, error(nil)
 	if current != nil {
-		from, errFrom = state.Parse(current)
+		from, errFrom = statefile.Parse(current)
 	}
-	to, errTo := state.Parse(target)
+	to, errTo := statefile.Parse(target)
 	if errFrom != nil || errTo != nil || from.Encrypted || to.Encrypted {
 		s.News("Cannot compare the states: they are encrypted or unreadable.")
 		return
@@ -98,7 +98,7 @@ func compareStates(s *session.Session, w io.Writer, heading string, current, tar
 	compareResources(w, from, to)
 }
 
-func compareResources(w io.Writer, from, to *state.File) {
+func compareResources(w io.Writer, from, to *statefile.File) {
 	had, gets := byAddress(from), byAddress(to)
 	var lines []string
 	for address, r := range had {
@@ -123,15 +123,15 @@ func compareResources(w io.Writer, from, to *state.File) {
 	}
 }
 
-func byAddress(f *state.File) map[string]state.Resource {
-	all := make(map[string]state.Resource, len(f.Resources))
+func byAddress(f *statefile.File) map[string]statefile.Resource {
+	all := make(map[string]statefile.Resource, len(f.Resources))
 	for _, r := range f.Resources {
 		all[r.Address+r.Deposed] = r
 	}
 	return all
 }
 
-func identified(r state.Resource) string {
+func identified(r statefile.Resource) string {
 	if r.ID == "" {
 		return ""
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // NewStateCommand is "yuba state".
@@ -56,12 +56,12 @@ func newStatePullCommand(a *session.App) *cobra.Command {
 }
 
 // stateFile reads the state, or a version of it.
-func stateFile(ctx context.Context, s *session.Session, key types.NamespacedName, version string) (*state.File, error) {
+func stateFile(ctx context.Context, s *session.Session, key types.NamespacedName, version string) (*statefile.File, error) {
 	data, err := s.Content.State(ctx, key.Namespace, key.Name, version)
 	if err != nil {
 		return nil, fmt.Errorf("read the state of %s: %w", key, err)
 	}
-	file, err := state.Parse(data)
+	file, err := statefile.Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("read the state of %s: %w", key, err)
 	}
@@ -94,13 +94,13 @@ of the stack reads the state there.`,
 		if err != nil {
 			return err
 		}
-		return listResources(s, listed(state.Below(file.Resources, addresses)), out)
+		return listResources(s, listed(statefile.Below(file.Resources, addresses)), out)
 	})
 	return cmd
 }
 
 // listed are the resources of a state, without their attributes.
-func listed(resources []state.Resource) []run.StateResource {
+func listed(resources []statefile.Resource) []run.StateResource {
 	list := make([]run.StateResource, 0, len(resources))
 	for _, r := range resources {
 		list = append(list, run.StateResource{Address: r.Address, Mode: r.Mode, Type: r.Type, Name: r.Name, Provider: r.ProviderAddr, ID: r.ID,

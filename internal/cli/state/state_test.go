@@ -11,7 +11,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/cli/listing"
 	"github.com/yuba-dev/yuba/internal/gateway/content"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func TestOutputsAreMasked(t *testing.T) {
@@ -40,11 +40,11 @@ func TestOutputsAreMasked(t *testing.T) {
 }
 
 func TestCompareResources(t *testing.T) {
-	resource := func(address, id, attributes string) state.Resource {
-		return state.Resource{Address: address, ID: id, Attributes: []byte(attributes)}
+	resource := func(address, id, attributes string) statefile.Resource {
+		return statefile.Resource{Address: address, ID: id, Attributes: []byte(attributes)}
 	}
-	from := &state.File{Serial: 7, Resources: []state.Resource{resource("a.new", "i-1", "{}"), resource("a.changed", "", `{"x":1}`), resource("a.same", "", "{}")}}
-	to := &state.File{Serial: 3, Resources: []state.Resource{resource("a.changed", "", `{"x":2}`), resource("a.same", "", "{}"), resource("a.old", "i-2", "{}")}}
+	from := &statefile.File{Serial: 7, Resources: []statefile.Resource{resource("a.new", "i-1", "{}"), resource("a.changed", "", `{"x":1}`), resource("a.same", "", "{}")}}
+	to := &statefile.File{Serial: 3, Resources: []statefile.Resource{resource("a.changed", "", `{"x":2}`), resource("a.same", "", "{}"), resource("a.old", "i-2", "{}")}}
 	var b bytes.Buffer
 	compareResources(&b, from, to)
 	want := `  ~ a.changed

@@ -24,7 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gateway/parcel"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // exported is the content of a stack.
@@ -165,7 +165,7 @@ func TestALongHistoryTravelsInParts(t *testing.T) {
 		if err := errors.Join(err, from.blobs.PutBytes(t.Context(), from.id().Key(id, run.BlobLog), text), from.blobs.PutBytes(t.Context(), from.id().Key(id, run.BlobRecord), data)); err != nil {
 			t.Fatal(err)
 		}
-		want[id] = state.Digest(text)
+		want[id] = statefile.Digest(text)
 	}
 	var requests atomic.Int32
 	admin := from.counting(&requests)
@@ -192,7 +192,7 @@ func TestALongHistoryTravelsInParts(t *testing.T) {
 		t.Errorf("summary %+v", summary)
 	}
 	for id, digest := range want {
-		if text, err := from.blobs.Get(t.Context(), from.id().Key(id, run.BlobLog), 1<<30); err != nil || state.Digest(text) != digest {
+		if text, err := from.blobs.Get(t.Context(), from.id().Key(id, run.BlobLog), 1<<30); err != nil || statefile.Digest(text) != digest {
 			t.Errorf("the log of %s has %d bytes (%v)", id, len(text), err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // maxVersions is the maximum number of versions in one response.
@@ -96,7 +97,7 @@ func (h *Handler) printedOutputs(ctx context.Context, obj *infrav1.Terraform) (a
 		if err != nil {
 			return nil, err
 		}
-		file, err := state.Parse(data)
+		file, err := statefile.Parse(data)
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/bundle"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 const (
@@ -102,7 +103,7 @@ func recordOf(t testing.TB, stack run.Stack, id, digest string) []byte {
 	return data
 }
 
-func sumOf(text string) string { return strings.TrimPrefix(state.Digest([]byte(text)), "sha256:") }
+func sumOf(text string) string { return strings.TrimPrefix(statefile.Digest([]byte(text)), "sha256:") }
 
 // packed is a version as it is stored.
 func packed(t testing.TB, serial int, owner string) []byte {
@@ -113,7 +114,7 @@ func packed(t testing.TB, serial int, owner string) []byte {
 func packedState(t testing.TB, content, owner string) []byte {
 	t.Helper()
 	data := []byte(content)
-	note := fmt.Appendf(nil, `{"lineage":"l","digest":%q,"size":%d,"owners":[{"name":"vpc","uid":%q}]}`, state.Digest(data), len(data), owner)
+	note := fmt.Appendf(nil, `{"lineage":"l","digest":%q,"size":%d,"owners":[{"name":"vpc","uid":%q}]}`, statefile.Digest(data), len(data), owner)
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	w.Extra = append(binary.LittleEndian.AppendUint16([]byte("Yb"), uint16(len(note))), note...)

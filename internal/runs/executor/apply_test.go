@@ -14,6 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // applying begins a run and lets its apply begin.
@@ -57,7 +58,7 @@ func TestAnApplyHoldsTheLockUntilItsResult(t *testing.T) {
 		t.Errorf("still locked by %q", h.holder())
 	}
 	got := h.stored("r1")
-	want := &run.StateMark{Serial: 1, Lineage: "l-1", Digest: state.Digest([]byte(stateOf(1)))}
+	want := &run.StateMark{Serial: 1, Lineage: "l-1", Digest: statefile.Digest([]byte(stateOf(1)))}
 	if diff := cmp.Diff(want, got.StateMark); diff != "" || !got.Permitted || got.LockHeld || got.Runner != "one" || got.Started == nil {
 		t.Errorf("on record: %+v\nmark (-want +got):\n%s", got, diff)
 	}
@@ -121,7 +122,7 @@ func TestARunThatWorksOnAnotherStateThanIsOnRecordMayNotApply(t *testing.T) {
 	h := newHome(t)
 	h.started(h.record("r1"))
 	h.mustDo(http.StatusNoContent, h.of("r1", "GET", "/state"))
-	ask := run.ContinueRequest{Step: run.StepApply, State: state.Digest([]byte(stateOf(1)))}
+	ask := run.ContinueRequest{Step: run.StepApply, State: statefile.Digest([]byte(stateOf(1)))}
 	answer := decoded[run.ContinueResponse](h, h.mustDo(http.StatusOK, h.of("r1", "POST", "/continue", ask)))
 	if answer.Go || answer.Class != run.FailureStalePlan {
 		t.Errorf("%+v", answer)

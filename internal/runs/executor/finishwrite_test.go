@@ -17,6 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // cutOff is an API that goes away when a Secret is written.
@@ -64,7 +65,7 @@ func TestAnInterruptedWriteIsFinishedAtTheEndOfTheRun(t *testing.T) {
 	for sentence, end := range map[string]func(h *home, last string){
 		"the runner names its last state": func(h *home, last string) {
 			h.resume("r1")
-			ended.StateDigest = state.Digest([]byte(last))
+			ended.StateDigest = statefile.Digest([]byte(last))
 			h.finish("r1", ended)
 			if result := h.stored("r1").Result; result.Outcome != run.OutcomeSucceeded {
 				h.t.Errorf("%+v", result)
@@ -107,7 +108,7 @@ func TestAnInterruptedWriteIsFinishedAtTheEndOfTheRun(t *testing.T) {
 			h := newHome(t)
 			h.applying(h.record("r1"))
 			h.ship(http.StatusNoContent, "r1", 1, first)
-			h.halfStored("r1", second, state.Mark{Serial: 1, Lineage: "line", Digest: state.Digest([]byte(first))})
+			h.halfStored("r1", second, state.Mark{Serial: 1, Lineage: "line", Digest: statefile.Digest([]byte(first))})
 			end(h, second)
 			h.wantStored(second)
 		})

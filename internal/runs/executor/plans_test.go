@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // A run's plan is one: what is kept, shown, judged, permitted and reported is of the same file.
 func TestARunHasOnePlan(t *testing.T) {
 	bytes := []byte("the plan")
-	one, other := state.Digest(bytes), state.Digest([]byte("another"))
+	one, other := statefile.Digest(bytes), statefile.Digest([]byte("another"))
 	shown := func(digest string) func(*home) int {
 		return func(h *home) int {
 			status, _ := h.do(h.of("r1", "PUT", "/show.json", []byte("{}")).with(run.HeaderPlanDigest, digest))
@@ -89,7 +89,7 @@ func TestARunHasOnePlan(t *testing.T) {
 func TestAPlanThatIsNotWhatItIsCalledIsNotKept(t *testing.T) {
 	h := newHome(t)
 	h.started(h.record("r1"))
-	h.do(h.of("r1", "PUT", "/plan", []byte("the plan")).with(run.HeaderPlanDigest, state.Digest([]byte("another"))))
+	h.do(h.of("r1", "PUT", "/plan", []byte("the plan")).with(run.HeaderPlanDigest, statefile.Digest([]byte("another"))))
 	if _, err := h.blobs.Get(t.Context(), h.stack.Key("r1", run.BlobPlan), 1<<10); err == nil {
 		t.Error("it is")
 	}
@@ -99,13 +99,13 @@ func TestAServerThatStartsAnewKnowsTheRunsPlan(t *testing.T) {
 	h := newHome(t)
 	h.started(h.record("r1"))
 	h.mustDo(http.StatusNoContent, h.of("r1", "GET", "/state"))
-	h.mustDo(http.StatusNoContent, h.of("r1", "PUT", "/show.json", []byte("{}")).with(run.HeaderPlanDigest, state.Digest([]byte("the plan"))))
+	h.mustDo(http.StatusNoContent, h.of("r1", "PUT", "/show.json", []byte("{}")).with(run.HeaderPlanDigest, statefile.Digest([]byte("the plan"))))
 	h.goOn("r1")
 	h.start()
 	if _, err := h.exec.Resume(t.Context(), h.stack, "r1"); err != nil {
 		t.Fatal(err)
 	}
-	if status, _ := h.do(h.of("r1", "PUT", "/show.json", []byte("{}")).with(run.HeaderPlanDigest, state.Digest([]byte("another")))); status != http.StatusConflict {
+	if status, _ := h.do(h.of("r1", "PUT", "/show.json", []byte("{}")).with(run.HeaderPlanDigest, statefile.Digest([]byte("another")))); status != http.StatusConflict {
 		t.Errorf("another plan is shown: %d", status)
 	}
 }
@@ -115,12 +115,12 @@ func TestTheRecordCoversTheFormsOfItsPlan(t *testing.T) {
 	h := newHome(t)
 	h.started(h.record("r1"))
 	h.mustDo(http.StatusNoContent, h.of("r1", "GET", "/state"))
-	digest := state.Digest([]byte("the plan"))
+	digest := statefile.Digest([]byte("the plan"))
 	for path, body := range map[string]string{"/plan": "the plan", "/plan.txt": "text", "/show.json": "{}"} {
 		h.mustDo(http.StatusNoContent, h.of("r1", "PUT", path, []byte(body)).with(run.HeaderPlanDigest, digest))
 	}
 	h.finish("r1", run.Result{Outcome: run.OutcomeSucceeded, Plan: &run.PlanResult{Changes: true, Digest: digest}})
-	sum := func(text string) string { return strings.TrimPrefix(state.Digest([]byte(text)), "sha256:") }
+	sum := func(text string) string { return strings.TrimPrefix(statefile.Digest([]byte(text)), "sha256:") }
 	want := map[string]string{run.BlobPlan: sum("the plan"), run.BlobPlanText: sum("text"), run.BlobPlanShow: sum("{}")}
 	if diff := cmp.Diff(want, h.stored("r1").PlanSums); diff != "" {
 		t.Errorf("sums (-want +got):\n%s", diff)

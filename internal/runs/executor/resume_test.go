@@ -10,7 +10,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // resume starts the server anew and has it take up the run that the status names.
@@ -125,7 +125,7 @@ func TestANewServerTakesUpWhatTheOneBeforeLeft(t *testing.T) {
 			func(h *home) { h.started(h.record("r1")); h.mustDo(http.StatusNoContent, h.of("r1", "GET", "/state")) },
 			func(h *home) {
 				h.nothingFor("one", "r1")
-				ask := run.ContinueRequest{Step: run.StepApply, State: state.Digest([]byte(stateOf(1)))}
+				ask := run.ContinueRequest{Step: run.StepApply, State: statefile.Digest([]byte(stateOf(1)))}
 				answer := decoded[run.ContinueResponse](h, h.mustDo(http.StatusOK, h.of("r1", "POST", "/continue", ask)))
 				if answer.Go || answer.Class != run.FailureStalePlan {
 					h.t.Errorf("%+v", answer)

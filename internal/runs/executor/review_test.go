@@ -16,7 +16,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/runs/executor"
 	"github.com/yuba-dev/yuba/internal/runs/run"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // reviewed asks for the review of a run's plan.
@@ -131,7 +131,7 @@ func TestPlansAreKeptInEveryForm(t *testing.T) {
 }
 
 func TestAResultWhoseStateIsNotStoredIsNoSuccess(t *testing.T) {
-	digestOf := func(serial int) string { return state.Digest([]byte(stateOf(serial))) }
+	digestOf := func(serial int) string { return statefile.Digest([]byte(stateOf(serial))) }
 	for sentence, test := range map[string]struct {
 		anew   bool // the server starts anew before the result
 		result run.Result

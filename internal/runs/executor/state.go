@@ -10,6 +10,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/executor/records"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // stateIntake serves runs their state and stores the states that they ship.
@@ -84,7 +85,7 @@ func (s *stateIntake) write(ctx context.Context, en *entry, sequence int, data [
 	if en.over {
 		return errOver
 	}
-	digest, rec := state.Digest(data), en.record()
+	digest, rec := statefile.Digest(data), en.record()
 	if known, seen := en.shipped[sequence]; sequence <= rec.StatesStored && (!seen || known == digest) {
 		return nil
 	}

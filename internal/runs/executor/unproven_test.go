@@ -24,6 +24,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // stateWith is a state of such a serial that has these resource instances of type a, by name.
@@ -358,7 +359,7 @@ func TestALastStateThatIsGoneEndsTheRunAllTheSame(t *testing.T) {
 		"forbidden and not shipped": {other, func(h *home) { h.faults.set("forbid read", true) }, "cannot be verified: "},
 		"not shipped":               {other, func(*home) {}, ") is not stored."},
 		"not the last any more": {shipped, func(h *home) {
-			before := state.Mark{Serial: 2, Lineage: "line", Digest: state.Digest([]byte(shipped))}
+			before := state.Mark{Serial: 2, Lineage: "line", Digest: statefile.Digest([]byte(shipped))}
 			if _, err := h.states.Write(h.t.Context(), h.key(), state.WriteRequest{Data: []byte(other), RunID: "rx", Previous: before}); err != nil {
 				h.t.Fatal(err)
 			}
@@ -374,7 +375,7 @@ func TestALastStateThatIsGoneEndsTheRunAllTheSame(t *testing.T) {
 				t.Fatal(err)
 			}
 			test.spoil(h)
-			h.finish("r1", run.Result{Outcome: run.OutcomeSucceeded, Applied: true, ApplyStarted: true, StateDigest: state.Digest([]byte(last))})
+			h.finish("r1", run.Result{Outcome: run.OutcomeSucceeded, Applied: true, ApplyStarted: true, StateDigest: statefile.Digest([]byte(last))})
 			result := h.stored("r1").Result
 			if result.Outcome != run.OutcomeFailed || result.Class != run.FailureState || h.holder() != "" {
 				t.Errorf("locked by %q: %+v", h.holder(), result)

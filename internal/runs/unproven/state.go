@@ -5,7 +5,7 @@ package unproven
 
 import (
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // State is the part of a state that serves as evidence.
@@ -36,7 +36,7 @@ func Parse(data []byte) (*State, error) {
 	if data == nil {
 		return NewState(nil), nil
 	}
-	file, err := state.Parse(data)
+	file, err := statefile.Parse(data)
 	if err != nil {
 		return nil, err
 	}

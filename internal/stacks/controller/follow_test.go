@@ -15,7 +15,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func webhooks(hooks ...infrav1.Webhook) func(*infrav1.Terraform) {
@@ -100,7 +100,7 @@ func TestInventoryIsLimited(t *testing.T) {
 }
 
 func TestInventoryListsOnlyManagedResources(t *testing.T) {
-	got := managed(&state.File{Resources: []state.Resource{
+	got := managed(&statefile.File{Resources: []statefile.Resource{
 		{Mode: "managed", Type: "t", Name: "a", Attributes: []byte(`{"id":"i-1","arn":"arn:1"}`)},
 		{Mode: "data", Type: "t", Name: "b", Attributes: []byte(`{"id":"i-2"}`)},
 		{Mode: "managed", Type: "t", Name: "c", Attributes: []byte(`{"id":"i-3"}`), SensitivePaths: [][]string{{"id"}}}}})
@@ -111,7 +111,7 @@ func TestInventoryListsOnlyManagedResources(t *testing.T) {
 
 func TestOutputsDigest(t *testing.T) {
 	digest := func(text string, change ...func(*infrav1.Terraform)) string {
-		outputs, err := state.ParsePrinted([]byte(text))
+		outputs, err := statefile.ParsePrinted([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

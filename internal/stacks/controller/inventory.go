@@ -12,6 +12,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // maxInventory limits the inventory in bytes: every write of the status carries it.
@@ -46,7 +47,7 @@ func (r *Reconciler) ensureInventory(ctx context.Context, p *acted) error {
 	}
 	var resources []run.Resource
 	if snapshot.Data != nil {
-		file, err := state.Parse(snapshot.Data)
+		file, err := statefile.Parse(snapshot.Data)
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func (p *collected) movedState() bool {
 }
 
 // managed lists the managed resources of a state, in its order.
-func managed(file *state.File) []run.Resource {
+func managed(file *statefile.File) []run.Resource {
 	var list []run.Resource
 	for _, r := range file.Resources {
 		if r.Mode == "managed" {

@@ -21,12 +21,12 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // openCandidates are the sorted keys of outputs that the program does not declare as sensitive,
 // except keys that several outputs are written to: the last one wins.
-func openCandidates(wanted []string, outputs map[string]state.PrintedOutput) []string {
+func openCandidates(wanted []string, outputs map[string]statefile.PrintedOutput) []string {
 	if len(wanted) == 0 {
 		wanted = slices.Collect(maps.Keys(outputs))
 	}

@@ -19,7 +19,7 @@ import (
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/tofu/inputs"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // oneStack answers for a namespace with one stack in it.
@@ -83,7 +83,7 @@ func noteOn(s *corev1.Secret, open ...string) {
 }
 
 func TestKeysOfSeveralOutputsAreNotOpen(t *testing.T) {
-	outputs := map[string]state.PrintedOutput{"host": {}, "port": {}, "password": {Sensitive: true}}
+	outputs := map[string]statefile.PrintedOutput{"host": {}, "port": {}, "password": {Sensitive: true}}
 	for sentence, test := range map[string]struct{ wanted, want []string }{
 		"all":                                   {nil, []string{"host", "port"}},
 		"some, renamed":                         {[]string{"port:db_port", "password"}, []string{"db_port"}},

@@ -26,7 +26,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/scope"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // ensureOutputs updates the outputs Secret after a run, and when it was changed or removed.
@@ -101,7 +101,7 @@ func (o outputsWriter) retireOutputs(ctx context.Context, obj *infrav1.Terraform
 }
 
 // outputsDigest changes with any output. The stack salts it, so equal passwords do not show.
-func outputsDigest(obj *infrav1.Terraform, outputs map[string]state.PrintedOutput) string {
+func outputsDigest(obj *infrav1.Terraform, outputs map[string]statefile.PrintedOutput) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "yuba outputs 1 %s\n", obj.Salt())
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
@@ -130,7 +130,7 @@ func outputsMatter(p *decided) bool {
 
 // readOutputs reads the outputs from the state, or, if only tofu can read it, from tofu's output
 // after the last apply. They are unknown if tofu did not print them.
-func (o outputsWriter) readOutputs(ctx context.Context, p *pass) (outputs map[string]state.PrintedOutput, known bool, err error) {
+func (o outputsWriter) readOutputs(ctx context.Context, p *pass) (outputs map[string]statefile.PrintedOutput, known bool, err error) {
 	if !p.obj.KeepsOwnState() {
 		snapshot, err := o.states.Read(ctx, stateKeyOf(p.obj))
 		if err != nil {
@@ -140,7 +140,7 @@ func (o outputsWriter) readOutputs(ctx context.Context, p *pass) (outputs map[st
 			return nil, true, nil
 		}
 		if !snapshot.Encrypted {
-			file, err := state.Parse(snapshot.Data)
+			file, err := statefile.Parse(snapshot.Data)
 			if err != nil {
 				return nil, false, err
 			}
@@ -158,7 +158,7 @@ func (o outputsWriter) readOutputs(ctx context.Context, p *pass) (outputs map[st
 	if err != nil {
 		return nil, false, err
 	}
-	outputs, err = state.ParsePrinted(rec.Result.Outputs)
+	outputs, err = statefile.ParsePrinted(rec.Result.Outputs)
 	return outputs, err == nil, err
 }
 
@@ -173,7 +173,7 @@ func splitAlias(wanted string) (name, alias string) {
 
 // outputData selects outputs as spec.writeOutputsToSecret.outputs says; all when it is empty. As
 // with tofu-controller, values other than strings come with their type.
-func outputData(wanted []string, outputs map[string]state.PrintedOutput) (map[string][]byte, error) {
+func outputData(wanted []string, outputs map[string]statefile.PrintedOutput) (map[string][]byte, error) {
 	if len(wanted) == 0 {
 		wanted = slices.Sorted(maps.Keys(outputs))
 	}

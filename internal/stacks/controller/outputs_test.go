@@ -12,11 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func TestWhichOutputsGoIntoTheSecret(t *testing.T) {
-	outputs, err := state.ParsePrinted([]byte(`{"id": {"value": "vpc-1", "type": "string"}, "key": {"value": "k\n", "type": "string", "sensitive": true},
+	outputs, err := statefile.ParsePrinted([]byte(`{"id": {"value": "vpc-1", "type": "string"}, "key": {"value": "k\n", "type": "string", "sensitive": true},
 		"ports": {"value": [80, 443], "type": ["list", "number"]}, "on": {"value": true, "type": "bool"}}`))
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 var errCut = errors.New("the connection was cut")
@@ -89,7 +91,7 @@ func TestAHalfWriteIsFinished(t *testing.T) {
 				if errors.As(err, &conflict) != test.conflicts || !test.conflicts && err != nil {
 					t.Fatal(err)
 				}
-				if wrote != (test.wrote && again == 0) || wrote && version.Digest != Digest(test.want) {
+				if wrote != (test.wrote && again == 0) || wrote && version.Digest != statefile.Digest(test.want) {
 					t.Errorf("attempt %d: wrote %v, %+v", again, wrote, version)
 				}
 				f.wantState(test.want)

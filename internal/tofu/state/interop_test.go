@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -19,15 +18,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // plainTofu is a root module whose state plain tofu keeps in the fixture's Secrets.
-func (f *fixture) plainTofu(t *testing.T) *module {
+func (f *fixture) plainTofu(t *testing.T) *tofutest.Module {
 	t.Helper()
-	m := emptyModule(t)
-	m.file("backend.tf", f.backend())
-	m.file("main.tf", program)
-	m.run("init")
+	m := tofutest.NewModule(t)
+	m.Write("backend.tf", f.backend())
+	m.Write("main.tf", program)
+	m.Run("init")
 	return m
 }
 
@@ -47,17 +48,17 @@ output "workspace" { value = terraform.workspace }
 // and returns the state that tofu wrote.
 func localApply(t *testing.T, workspace, content string, current []byte) []byte {
 	t.Helper()
-	m := emptyModule(t)
-	m.file("main.tf", program)
-	m.run("init")
+	m := tofutest.NewModule(t)
+	m.Write("main.tf", program)
+	m.Run("init")
 	place := "terraform.tfstate"
 	if workspace != "default" {
-		m.run("workspace", "new", workspace)
+		m.Run("workspace", "new", workspace)
 		place = "terraform.tfstate.d/" + workspace + "/terraform.tfstate"
 	}
-	m.file(place, string(current))
-	m.run("apply", "-auto-approve", "-var", "content="+content)
-	return []byte(m.run("state", "pull"))
+	m.Write(place, string(current))
+	m.Run("apply", "-auto-approve", "-var", "content="+content)
+	return []byte(m.Run("state", "pull"))
 }
 
 func TestAStateGoesFromPlainTofuToYubaAndBack(t *testing.T) {
@@ -65,9 +66,9 @@ func TestAStateGoesFromPlainTofuToYubaAndBack(t *testing.T) {
 	plain := f.plainTofu(t)
 	for _, workspace := range []string{"default", "prod"} {
 		if workspace != "default" {
-			plain.run("workspace", "new", workspace)
+			plain.Run("workspace", "new", workspace)
 		}
-		plain.run("apply", "-auto-approve", "-var", "content=by plain tofu in "+workspace)
+		plain.Run("apply", "-auto-approve", "-var", "content=by plain tofu in "+workspace)
 		f.key.Workspace = workspace
 
 		adopted, err := f.Read(t.Context(), f.key)
@@ -79,16 +80,16 @@ func TestAStateGoesFromPlainTofuToYubaAndBack(t *testing.T) {
 		next := localApply(t, workspace, "by Yuba in "+workspace, adopted.Data)
 		f.write("run", adopted.Mark(), next)
 
-		if got := strings.TrimSpace(plain.run("output", "-raw", "content")); got != "by Yuba in "+workspace {
+		if got := strings.TrimSpace(plain.Run("output", "-raw", "content")); got != "by Yuba in "+workspace {
 			t.Errorf("plain tofu reads the output %q", got)
 		}
-		if got := plain.run("state", "list"); got != "terraform_data.it\n" {
+		if got := plain.Run("state", "list"); got != "terraform_data.it\n" {
 			t.Errorf("plain tofu lists %q", got)
 		}
-		if _, _, err := plain.try("plan", "-detailed-exitcode", "-var", "content=by Yuba in "+workspace); err != nil {
+		if _, _, err := plain.Try("plan", "-detailed-exitcode", "-var", "content=by Yuba in "+workspace); err != nil {
 			t.Errorf("plain tofu would change something: %v", err)
 		}
-		plain.run("apply", "-auto-approve", "-var", "content=by plain tofu again")
+		plain.Run("apply", "-auto-approve", "-var", "content=by plain tofu again")
 		again, err := f.Read(t.Context(), f.key)
 		if err != nil {
 			t.Fatal(err)
@@ -97,14 +98,14 @@ func TestAStateGoesFromPlainTofuToYubaAndBack(t *testing.T) {
 			t.Errorf("lineage or serial: first %s, now %s", adopted.Mark(), again.Mark())
 		}
 	}
-	if got := plain.run("workspace", "list"); got != "  default\n* prod\n\n" {
+	if got := plain.Run("workspace", "list"); got != "  default\n* prod\n\n" {
 		t.Errorf("workspaces: %q", got)
 	}
 }
 
 func wantOutput(t *testing.T, data []byte, name, want string) {
 	t.Helper()
-	file, err := Parse(data)
+	file, err := statefile.Parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func wantOutput(t *testing.T, data []byte, name, want string) {
 func TestOurSecretDiffersInNothingFromPlainTofus(t *testing.T) {
 	f := newFixture(t)
 	plain := f.plainTofu(t)
-	plain.run("apply", "-auto-approve", "-var", "content=x")
+	plain.Run("apply", "-auto-approve", "-var", "content=x")
 	theirs := f.secret()
 	snapshot, err := f.Read(t.Context(), f.key)
 	if err != nil {
@@ -150,21 +151,21 @@ func TestOurSecretDiffersInNothingFromPlainTofus(t *testing.T) {
 func TestOurLockStopsPlainTofu(t *testing.T) {
 	f := newFixture(t)
 	plain := f.plainTofu(t)
-	plain.run("apply", "-auto-approve", "-var", "content=x")
+	plain.Run("apply", "-auto-approve", "-var", "content=x")
 	f.lock(aLock)
-	_, news, err := plain.try("apply", "-auto-approve", "-var", "content=y")
+	_, news, err := plain.Try("apply", "-auto-approve", "-var", "content=y")
 	if err == nil || !strings.Contains(news, aLock.ID) || !strings.Contains(news, aLock.Who) {
 		t.Errorf("plain tofu under our lock: %v\n%s", err, news)
 	}
-	plain.run("force-unlock", "-force", aLock.ID)
+	plain.Run("force-unlock", "-force", aLock.ID)
 	f.wantHolder(nil)
-	plain.run("apply", "-auto-approve", "-var", "content=y")
+	plain.Run("apply", "-auto-approve", "-var", "content=y")
 }
 
 func TestPlainTofusLockStopsUs(t *testing.T) {
 	f := newFixture(t)
 	plain := f.plainTofu(t)
-	answer, end := plain.applyUntilAsked()
+	answer, end := applyUntilAsked(t, plain)
 
 	holder, err := f.Holder(t.Context(), f.key)
 	if err != nil || holder == nil {
@@ -189,33 +190,32 @@ func TestPlainTofusLockStopsUs(t *testing.T) {
 
 // applyUntilAsked starts an apply, which takes the lock, and returns when tofu asks whether to go
 // on.
-func (m *module) applyUntilAsked() (answer func(string), end func() error) {
-	m.t.Helper()
-	ctx, cancel := context.WithCancel(m.t.Context())
-	m.t.Cleanup(cancel)
-	command := exec.CommandContext(ctx, m.tofu, "apply", "-no-color", "-var", "content=x")
-	command.Dir, command.Env = m.dir, m.env
+func applyUntilAsked(t *testing.T, m *tofutest.Module) (answer func(string), end func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	command := m.Command(ctx, "apply", "-var", "content=x")
 	questions, err := command.StdoutPipe()
 	if err != nil {
-		m.t.Fatal(err)
+		t.Fatal(err)
 	}
 	answers, err := command.StdinPipe()
 	if err != nil {
-		m.t.Fatal(err)
+		t.Fatal(err)
 	}
 	if err := command.Start(); err != nil {
-		m.t.Fatal(err)
+		t.Fatal(err)
 	}
 	var seen []byte
 	for part := make([]byte, 4096); !bytes.Contains(seen, []byte("Enter a value:")); {
 		n, err := questions.Read(part)
 		if seen = append(seen, part[:n]...); err != nil {
-			m.t.Fatalf("tofu never asked: %v\n%s", err, seen)
+			t.Fatalf("tofu never asked: %v\n%s", err, seen)
 		}
 	}
 	answer = func(text string) {
 		if _, err := io.WriteString(answers, text+"\n"); err != nil {
-			m.t.Error(err)
+			t.Error(err)
 		}
 		_, _ = io.Copy(io.Discard, questions)
 	}
@@ -225,14 +225,14 @@ func (m *module) applyUntilAsked() (answer func(string), end func() error) {
 func TestPlainTofuNeverTakesAPointerForNoState(t *testing.T) {
 	f := newFixture(t)
 	plain := f.plainTofu(t)
-	plain.run("apply", "-auto-approve", "-var", "content=small")
+	plain.Run("apply", "-auto-approve", "-var", "content=small")
 	small, err := f.Read(t.Context(), f.key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.write("run", small.Mark(), aState(int(small.Serial)+1, noise(3<<20)))
 	for _, command := range [][]string{{"state", "list"}, {"plan", "-var", "content=x"}, {"apply", "-auto-approve", "-var", "content=x"}} {
-		if out, _, err := plain.try(command...); err == nil {
+		if out, _, err := plain.Try(command...); err == nil {
 			t.Errorf("tofu %q did not stumble:\n%s", command, out)
 		}
 	}
@@ -243,10 +243,11 @@ func TestPlainTofuNeverTakesAPointerForNoState(t *testing.T) {
 
 func TestAStateThatOpenTofuEncryptedIsReadOpaquely(t *testing.T) {
 	f := newFixture(t)
-	sealed := newModule(t, "encrypted")
-	sealed.file("backend.tf", f.backend())
-	sealed.run("init", "-reconfigure")
-	sealed.run("apply", "-auto-approve")
+	sealed := tofutest.NewModule(t)
+	sealed.Copy("../statefile/testdata/encrypted")
+	sealed.Write("backend.tf", f.backend())
+	sealed.Run("init")
+	sealed.Run("apply", "-auto-approve")
 	snapshot, err := f.Read(t.Context(), f.key)
 	if err != nil {
 		t.Fatal(err)
@@ -255,9 +256,9 @@ func TestAStateThatOpenTofuEncryptedIsReadOpaquely(t *testing.T) {
 		t.Errorf("%s, encrypted %v", snapshot.Mark(), snapshot.Encrypted)
 	}
 	first := f.write("adoption", snapshot.Mark(), snapshot.Data)
-	sealed.run("apply", "-auto-approve", "-replace=terraform_data.hidden")
+	sealed.Run("apply", "-auto-approve", "-replace=terraform_data.hidden")
 	f.rollback(first.ID)
-	if got := strings.TrimSpace(sealed.run("output", "-raw", "hidden")); got != "hidden" {
+	if got := strings.TrimSpace(sealed.Run("output", "-raw", "hidden")); got != "hidden" {
 		t.Errorf("after the rollback plain tofu reads %q", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/kit/scope"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // Annotations of a state Secret that record the owners of its resources. A Secret without them was
@@ -114,9 +115,9 @@ func holdsNothing(data []byte) bool {
 	if len(data) > largestEmpty {
 		return false
 	}
-	file, err := Parse(data)
+	file, err := statefile.Parse(data)
 	return err == nil && !file.Encrypted &&
-		!slices.ContainsFunc(file.Resources, func(r Resource) bool { return r.Mode == "managed" })
+		!slices.ContainsFunc(file.Resources, func(r statefile.Resource) bool { return r.Mode == "managed" })
 }
 
 // Claim makes the key's stack an owner of the existing state. It does nothing without a state or

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func TestSuperfluousVersions(t *testing.T) {
@@ -155,7 +156,7 @@ func TestTheVersionToWhichTheSecretPointsStays(t *testing.T) {
 	if diff := cmp.Diff([]int{0, 2}, f.kept(written)); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
-	if got, err := f.Read(t.Context(), f.key); err != nil || got.Digest != Digest(large) {
+	if got, err := f.Read(t.Context(), f.key); err != nil || got.Digest != statefile.Digest(large) {
 		t.Errorf("the state: %v", err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func (f *fixture) push(data []byte, force bool) (Version, error) {
@@ -42,7 +44,7 @@ func TestAPushFollowsTheRulesOfTofu(t *testing.T) {
 			}
 			version, err := f.push(test.pushed, false)
 			if test.problem == "" {
-				if err != nil || version.Digest != Digest(test.pushed) {
+				if err != nil || version.Digest != statefile.Digest(test.pushed) {
 					t.Fatalf("pushed %+v, %v", version, err)
 				}
 				f.wantState(test.pushed)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // Rollback is the result of a rollback.
@@ -74,7 +76,7 @@ func (s *Store) putAboveOnce(
 	if err != nil {
 		return version, false, err
 	}
-	raised, err := withSerial(data, highest+1)
+	raised, err := statefile.WithSerial(data, highest+1)
 	if err != nil {
 		raised, serialKept = data, true
 	}

@@ -104,7 +104,7 @@ func TestARollbackWaitsForNobody(t *testing.T) {
 
 func TestARollbackOfAnEncryptedStateKeepsItsSerial(t *testing.T) {
 	f := newFixture(t)
-	encrypted, err := os.ReadFile("testdata/states/encrypted.tfstate")
+	encrypted, err := os.ReadFile("../statefile/testdata/states/encrypted.tfstate")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/yuba-dev/yuba/internal/blob"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // A state that is too large for a Secret is in the blob store; these annotations of the Secret
@@ -75,11 +76,11 @@ func (s *Store) decode(ctx context.Context, key Key, secret *corev1.Secret) (*Sn
 }
 
 func newSnapshot(data []byte) (*Snapshot, error) {
-	h, err := readHeader(data)
+	h, err := statefile.ReadHeader(data)
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{Data: data, Serial: h.serial(), Lineage: h.Lineage, Encrypted: h.encrypted(), Digest: Digest(data)}, nil
+	return &Snapshot{Data: data, Serial: h.Serial, Lineage: h.Lineage, Encrypted: h.Encrypted, Digest: statefile.Digest(data)}, nil
 }
 
 // unpack decompresses the Secret's content, or fetches the blob that it points to. Once a real
@@ -101,8 +102,8 @@ func (s *Store) unpack(ctx context.Context, secret *corev1.Secret, packed []byte
 	if err != nil {
 		return nil, err
 	}
-	if want := secret.Annotations[AnnotationStateDigest]; Digest(data) != want {
-		return nil, fmt.Errorf("the blob it points to has digest %s, expected %s", Digest(data), want)
+	if want := secret.Annotations[AnnotationStateDigest]; statefile.Digest(data) != want {
+		return nil, fmt.Errorf("the blob it points to has digest %s, expected %s", statefile.Digest(data), want)
 	}
 	return data, nil
 }

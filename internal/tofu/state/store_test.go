@@ -22,6 +22,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -68,7 +69,7 @@ func aState(serial int, content string) []byte {
 }
 
 func markOf(serial uint64, data []byte) Mark {
-	return Mark{Serial: serial, Lineage: "line", Digest: Digest(data)}
+	return Mark{Serial: serial, Lineage: "line", Digest: statefile.Digest(data)}
 }
 
 // write writes a state as a run does.
@@ -177,7 +178,7 @@ func TestAReadStateIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Snapshot{Data: data, Serial: 3, Lineage: "line", Digest: Digest(data), ResourceVersion: f.secret().ResourceVersion}
+	want := &Snapshot{Data: data, Serial: 3, Lineage: "line", Digest: statefile.Digest(data), ResourceVersion: f.secret().ResourceVersion}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

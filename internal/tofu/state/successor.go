@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // When a namespace is deleted, its state Secrets may go before its stacks. Stacks that destroy
@@ -39,7 +41,7 @@ func (s *Store) successor(ctx context.Context, key Key, newest Version) (*Snapsh
 	if err := key.owned("version "+version.ID, version.Scope); err != nil {
 		return nil, err
 	}
-	if file, err := Parse(data); err != nil || file.Encrypted || len(file.Resources) > 0 {
+	if file, err := statefile.Parse(data); err != nil || file.Encrypted || len(file.Resources) > 0 {
 		dying, err := s.inDyingNamespace(ctx, key)
 		if err != nil {
 			return nil, fmt.Errorf("read the state of %s: read its namespace: %w", key, err)
@@ -53,7 +55,7 @@ func (s *Store) successor(ctx context.Context, key Key, newest Version) (*Snapsh
 
 // isEmpty reports whether a state has neither resources nor outputs.
 func isEmpty(data []byte) bool {
-	file, err := Parse(data)
+	file, err := statefile.Parse(data)
 	return err == nil && !file.Encrypted && len(file.Resources) == 0 && len(file.Outputs) == 0
 }
 

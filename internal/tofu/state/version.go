@@ -19,6 +19,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/kit/scope"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // Version is a stored state.
@@ -129,8 +130,8 @@ func (s *Store) readVersion(ctx context.Context, key Key, id string) (Version, [
 	}
 	defer content.Close()
 	data, err := readLimited(content)
-	if err == nil && Digest(data) != version.Digest {
-		err = fmt.Errorf("its digest is %s, expected %s", Digest(data), version.Digest)
+	if err == nil && statefile.Digest(data) != version.Digest {
+		err = fmt.Errorf("its digest is %s, expected %s", statefile.Digest(data), version.Digest)
 	}
 	if err != nil {
 		return Version{}, nil, unreadable(key, "version "+id, err)

@@ -16,6 +16,8 @@ import (
 
 	"filippo.io/age"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func TestAVersionSaysWhatItIs(t *testing.T) {
@@ -27,7 +29,7 @@ func TestAVersionSaysWhatItIs(t *testing.T) {
 		t.Errorf("written at %s", written.Time)
 	}
 	want := Version{
-		ID: formatID(written.Time, 5), Time: written.Time, Serial: 5, Lineage: "line", Digest: Digest(data),
+		ID: formatID(written.Time, 5), Time: written.Time, Serial: 5, Lineage: "line", Digest: statefile.Digest(data),
 		Size: int64(len(data)), RunID: "run-1", Reason: "apply",
 	}
 	read, content, err := f.ReadVersion(t.Context(), f.key, written.ID)

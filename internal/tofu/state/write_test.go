@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func TestASecretIsAsOpenTofuKeepsIt(t *testing.T) {
@@ -228,7 +230,7 @@ func TestAStateTooLargeForASecretLeavesAPointer(t *testing.T) {
 	version := f.write("run", Mark{}, large)
 	secret := f.secret()
 	want := map[string]string{
-		"encoding": "gzip", AnnotationStateBlob: f.key.versionsPrefix() + version.ID, AnnotationStateDigest: Digest(large),
+		"encoding": "gzip", AnnotationStateBlob: f.key.versionsPrefix() + version.ID, AnnotationStateDigest: statefile.Digest(large),
 	}
 	if diff := cmp.Diff(want, secret.Annotations); diff != "" {
 		t.Error(diff)

@@ -21,6 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/cli/move/shape"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // A backup reads objects first and content later. A run that writes its state in between leaves a
@@ -71,7 +72,7 @@ func (m *Mover) torn(ctx context.Context, p *pair) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var current *state.File
+	var current *statefile.File
 	if secret != nil {
 		if current, err = currentState(secret); err != nil {
 			return "", err
@@ -81,7 +82,7 @@ func (m *Mover) torn(ctx context.Context, p *pair) (string, error) {
 }
 
 // tornState compares a state with the newest version; it is nil without one.
-func tornState(namespace, name string, current *state.File, newest state.Version) string {
+func tornState(namespace, name string, current *statefile.File, newest state.Version) string {
 	has := "no state"
 	if current != nil {
 		if current.Serial >= newest.Serial && (current.Lineage == "" || current.Lineage == newest.Lineage) {
@@ -95,11 +96,11 @@ func tornState(namespace, name string, current *state.File, newest state.Version
 
 // currentState reads the serial and lineage of the state in a Secret. The Secret
 // of a large state has only the ID of a version, which ends with the serial.
-func currentState(secret *unstructured.Unstructured) (*state.File, error) {
+func currentState(secret *unstructured.Unstructured) (*statefile.File, error) {
 	if at := secret.GetAnnotations()[state.AnnotationStateBlob]; at != "" {
 		_, serial, _ := strings.Cut(path.Base(at), "-")
 		n, err := strconv.ParseUint(serial, 10, 64)
-		return &state.File{Serial: n}, err
+		return &statefile.File{Serial: n}, err
 	}
 	text, ok, _ := unstructured.NestedString(secret.Object, "data", "tfstate") //nolint:errcheck // none
 	if !ok {
@@ -117,7 +118,7 @@ func currentState(secret *unstructured.Unstructured) (*state.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return state.Parse(data)
+	return statefile.Parse(data)
 }
 
 // keepSuspended changes what the mark of an arriving object restores.

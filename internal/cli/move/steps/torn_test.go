@@ -13,20 +13,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func TestTornState(t *testing.T) {
 	newest := state.Version{ID: "01767225600000000000-4", Serial: 4, Lineage: "l"}
 	for sentence, c := range map[string]struct {
-		current *state.File
+		current *statefile.File
 		want    string
 	}{
-		"the state is the newest version":          {&state.File{Serial: 4, Lineage: "l"}, ""},
-		"a large state knows no lineage":           {&state.File{Serial: 4}, ""},
-		"the state is older":                       {&state.File{Serial: 3, Lineage: "l"}, "yuba state rollback vpc 01767225600000000000-4 -n team"},
+		"the state is the newest version":          {&statefile.File{Serial: 4, Lineage: "l"}, ""},
+		"a large state knows no lineage":           {&statefile.File{Serial: 4}, ""},
+		"the state is older":                       {&statefile.File{Serial: 3, Lineage: "l"}, "yuba state rollback vpc 01767225600000000000-4 -n team"},
 		"the backup has no state, but versions":    {nil, "has no state"},
-		"the state has another lineage":            {&state.File{Serial: 9, Lineage: "m"}, "newer version"},
-		"a state that nobody has stored is newest": {&state.File{Serial: 5, Lineage: "l"}, ""},
+		"the state has another lineage":            {&statefile.File{Serial: 9, Lineage: "m"}, "newer version"},
+		"a state that nobody has stored is newest": {&statefile.File{Serial: 5, Lineage: "l"}, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := tornState("team", "vpc", c.current, newest); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {

@@ -24,6 +24,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // gatherer reads the facts of one report.
@@ -99,7 +100,7 @@ func (g *gatherer) state(ctx context.Context, t *infrav1.Terraform) *State {
 		s.Unreadable = err.Error()
 		return s
 	}
-	file, err := state.Parse(data)
+	file, err := statefile.Parse(data)
 	if err != nil {
 		s.Unreadable = err.Error()
 		return s

@@ -12,7 +12,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // maxShown limits the description of a resource in a result.
@@ -39,20 +39,20 @@ func (s *stateStep) read(ctx context.Context) error {
 	case len(captured.Bytes()) == 0:
 		return fault.New(run.FailureConfiguration, "read the state at %s: there is none yet", s.run.Spec.Backend.Location)
 	}
-	file, err := state.Parse(captured.Bytes())
+	file, err := statefile.Parse(captured.Bytes())
 	if err != nil {
 		return fault.New(run.FailureState, "read the state at %s: %w", s.run.Spec.Backend.Location, err)
 	}
 	if change.Verb == run.StateShow {
 		return s.describe(file, change.Args[0])
 	}
-	s.list(state.Below(file.Resources, change.Args), maxResources)
+	s.list(statefile.Below(file.Resources, change.Args), maxResources)
 	s.run.Result.Text = fmt.Sprintf("The state at %s has %d resources", s.run.Spec.Backend.Location, len(file.Resources))
 	return nil
 }
 
 // list puts the first of these resources into the result.
-func (s *stateStep) list(resources []state.Resource, most int) {
+func (s *stateStep) list(resources []statefile.Resource, most int) {
 	mask := s.run.Mask.Text
 	for _, r := range resources[:min(len(resources), most)] {
 		s.run.Result.State = append(s.run.Result.State, run.StateResource{Address: mask(r.Address), Mode: r.Mode, Type: r.Type, Name: r.Name,
@@ -65,7 +65,7 @@ func (s *stateStep) list(resources []state.Resource, most int) {
 }
 
 // describe shows a resource as `yuba state show` does it for a state that Yuba keeps.
-func (s *stateStep) describe(file *state.File, address string) error {
+func (s *stateStep) describe(file *statefile.File, address string) error {
 	resource, ok := file.Resource(address)
 	if !ok {
 		return fault.New(run.FailureConfiguration, "the state at %s has no resource %s", s.run.Spec.Backend.Location, address)

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func TestALongListSaysWhatItLacks(t *testing.T) {
 	s := &stateStep{run: &execution.Run{}}
-	s.list([]state.Resource{{Address: "a.a"}, {Address: "a.b"}, {Address: "a.c"}}, 2)
+	s.list([]statefile.Resource{{Address: "a.a"}, {Address: "a.b"}, {Address: "a.c"}}, 2)
 	if r := s.run.Result; len(r.State) != 2 || r.StateMore != 1 || len(r.Warnings) != 1 {
 		t.Errorf("%+v", r)
 	}

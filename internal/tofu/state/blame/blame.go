@@ -15,6 +15,7 @@ import (
 
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // Kind is what a version did to a value.
@@ -164,10 +165,10 @@ var errUnknown = errors.New("it is not a state that Yuba knows")
 func Of(ctx context.Context, states *state.Store, key state.Key, t Target, all bool) (*Answer, error) {
 	answer := &Answer{Address: t.Address, Attribute: t.Path, Events: []Event{}}
 	w := &walk{answer: answer, all: all}
-	for r, err := range state.Readings(ctx, states, key, func(_ state.Version, data []byte) (*state.Attribute, error) { return value(data, t) }) {
+	for r, err := range state.Readings(ctx, states, key, func(_ state.Version, data []byte) (*statefile.Attribute, error) { return value(data, t) }) {
 		var damaged *state.CorruptError
 		switch {
-		case errors.Is(err, state.ErrEncrypted):
+		case errors.Is(err, statefile.ErrEncrypted):
 			answer.Encrypted++
 			continue
 		case errors.As(err, &damaged), errors.Is(err, errUnknown):
@@ -186,10 +187,10 @@ func Of(ctx context.Context, states *state.Store, key state.Key, t Target, all b
 }
 
 // value is the target in a state; nil if it is not there.
-func value(data []byte, t Target) (*state.Attribute, error) {
-	resource, ok, err := state.Find(data, t.Address)
+func value(data []byte, t Target) (*statefile.Attribute, error) {
+	resource, ok, err := statefile.Find(data, t.Address)
 	switch {
-	case errors.Is(err, state.ErrEncrypted):
+	case errors.Is(err, statefile.ErrEncrypted):
 		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errUnknown, err)
@@ -208,11 +209,11 @@ type walk struct {
 	answer *Answer
 	all    bool
 	// newer is the version before, if any was read.
-	newer *state.Reading[*state.Attribute]
+	newer *state.Reading[*statefile.Attribute]
 }
 
 // take takes the next older version. It reports whether to go on.
-func (w *walk) take(r state.Reading[*state.Attribute]) bool {
+func (w *walk) take(r state.Reading[*statefile.Attribute]) bool {
 	newer := w.newer
 	w.newer = &r
 	if newer == nil || digest(newer.Value) == digest(r.Value) {
@@ -236,14 +237,14 @@ func (w *walk) end() {
 	}
 }
 
-func digest(a *state.Attribute) string {
+func digest(a *statefile.Attribute) string {
 	if a == nil {
 		return ""
 	}
 	return a.Digest
 }
 
-func shown(a *state.Attribute) string {
+func shown(a *statefile.Attribute) string {
 	if a == nil {
 		return ""
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yuba-dev/yuba/internal/tofu/state"
 	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // TestALargeState: half of it moves to another state, and comes back.
@@ -48,8 +48,8 @@ func TestALargeState(t *testing.T) {
 		t.Fatal(err)
 	}
 	back, _ := w.read("a")
-	want, err := state.WithSerial(data, back.Serial)
-	if err != nil || state.Digest(want) != back.Digest {
+	want, err := statefile.WithSerial(data, back.Serial)
+	if err != nil || statefile.Digest(want) != back.Digest {
 		t.Errorf("the state that came back differs: %v", err)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // States is the part of the store of states that refactorings need.
@@ -185,7 +186,7 @@ func (d *Desk) read(ctx context.Context, stacks []Stack) (map[string]*current, e
 			return nil, refused("refactor %s: OpenTofu encrypted its state, so Yuba cannot move resources in it. Decrypt it first, with a fallback method in the program's encryption block", s.Key)
 		}
 		now[s.Key.Stack] = &current{stack: s, snapshot: snapshot, data: snapshot.Data}
-		if file, err := state.Parse(snapshot.Data); snapshot.Data != nil && err == nil {
+		if file, err := statefile.Parse(snapshot.Data); snapshot.Data != nil && err == nil {
 			version = cmp.Or(version, file.TerraformVersion)
 		}
 	}
@@ -313,7 +314,7 @@ func (d *Desk) former(ctx context.Context, done *Record, now map[string]*current
 		if err != nil {
 			return nil, err
 		}
-		if next[m.Stack], err = state.WithSerial(data, m.After.Serial+1); err != nil {
+		if next[m.Stack], err = statefile.WithSerial(data, m.After.Serial+1); err != nil {
 			return nil, err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/apitest"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -90,7 +91,7 @@ func (w *world) read(stack string) (*state.Snapshot, string) {
 	if s.Data == nil {
 		return s, "none"
 	}
-	file, err := state.Parse(s.Data)
+	file, err := statefile.Parse(s.Data)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // revert gives the members that were written their former content again. It ends although one of them
@@ -67,10 +68,10 @@ func (d *Desk) restore(ctx context.Context, r *Record, m *Member) (left string, 
 	const foreign = "somebody else has written it meanwhile, in spite of the lock"
 	data, err := d.intactFormer(ctx, r, m)
 	if err == nil {
-		data, err = state.WithSerial(data, m.After.Serial+1)
+		data, err = statefile.WithSerial(data, m.After.Serial+1)
 	}
 	switch {
-	case err == nil && now.Digest == state.Digest(data):
+	case err == nil && now.Digest == statefile.Digest(data):
 		return "", nil // restored by an earlier server
 	case err != nil && !hopeless(err): // it may be restored already, which cannot be told without its former content
 		return "", err

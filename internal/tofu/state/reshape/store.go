@@ -18,6 +18,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
 	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 const (
@@ -167,7 +168,7 @@ func (s store) readState(ctx context.Context, r *Record, when, stack, digest str
 	if err == nil {
 		data, err = io.ReadAll(io.LimitReader(content, state.MaxSize+1))
 	}
-	if err == nil && state.Digest(data) != digest {
+	if err == nil && statefile.Digest(data) != digest {
 		err = fmt.Errorf("its digest is wrong: %w", errDamaged)
 	}
 	if errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // Part is a group of instances.
@@ -21,7 +21,7 @@ type Part struct {
 	Addresses []string `json:"addresses"`
 	Instances int      `json:"instances"`
 
-	members []state.Resource
+	members []statefile.Resource
 }
 
 // Edge is a dependency between parts. An empty name is what stays.
@@ -44,7 +44,7 @@ type Suggestion struct {
 }
 
 // Of splits a state by a function that names the part of an instance; empty for what stays.
-func Of(stack string, file *state.File, part func(r state.Resource) string) *Suggestion {
+func Of(stack string, file *statefile.File, part func(r statefile.Resource) string) *Suggestion {
 	s := &Suggestion{Stack: stack}
 	groups, homes := map[string]*Part{}, map[string]map[string]bool{}
 	for _, r := range file.Resources {
@@ -87,7 +87,7 @@ func withoutKeys(address string) string { return keys.ReplaceAllString(address, 
 var trailing = regexp.MustCompile(`(\["(?:[^"\\]|\\.)*"\]|\[[0-9]+\])$`)
 
 // moved is the address to move: the resource with all instances if they are all in one part.
-func moved(r state.Resource, homes map[string]bool) string {
+func moved(r statefile.Resource, homes map[string]bool) string {
 	if len(homes) > 1 {
 		return r.Address
 	}
@@ -95,7 +95,7 @@ func moved(r state.Resource, homes map[string]bool) string {
 }
 
 // edges finds the dependencies that leave a part.
-func (s *Suggestion) edges(file *state.File, part func(state.Resource) string, homes map[string]map[string]bool) {
+func (s *Suggestion) edges(file *statefile.File, part func(statefile.Resource) string, homes map[string]map[string]bool) {
 	type pair struct{ from, to string }
 	found := map[pair]map[string]bool{}
 	for _, r := range file.Resources {
@@ -152,7 +152,7 @@ func (s *Suggestion) cycle() []string {
 }
 
 // ByModule names the part of each module that the root module calls.
-func ByModule(r state.Resource) string {
+func ByModule(r statefile.Resource) string {
 	rest, ok := strings.CutPrefix(r.Module, "module.")
 	if !ok {
 		return ""
@@ -168,7 +168,7 @@ func ByModule(r state.Resource) string {
 var ownerKeys = []string{"owner", "team"}
 
 // ByOwner names the part of each owner, by the tags or labels of the objects.
-func ByOwner(r state.Resource) string {
+func ByOwner(r statefile.Resource) string {
 	var attributes map[string]json.RawMessage
 	if json.Unmarshal(r.Attributes, &attributes) != nil {
 		return ""
@@ -203,13 +203,13 @@ const often = "often-changed"
 
 // ByRate returns a function that names the part of what changed in at least a fifth of the versions, and
 // in two at least. Files are the versions, in either order.
-func ByRate(files []*state.File) func(state.Resource) string {
+func ByRate(files []*statefile.File) func(statefile.Resource) string {
 	changes := map[string]int{}
 	last := map[string]string{}
 	for i, f := range files {
 		now := map[string]string{}
 		for _, r := range f.Resources {
-			now[r.Address] = state.Digest(r.Attributes)
+			now[r.Address] = statefile.Digest(r.Attributes)
 			if before, known := last[r.Address]; i > 0 && known && before != now[r.Address] {
 				changes[r.Address]++
 			}
@@ -218,7 +218,7 @@ func ByRate(files []*state.File) func(state.Resource) string {
 	}
 	const share = 5
 	least := max(2, (len(files)+share-1)/share)
-	return func(r state.Resource) string {
+	return func(r statefile.Resource) string {
 		if changes[r.Address] >= least {
 			return often
 		}

@@ -9,21 +9,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/yuba-dev/yuba/internal/tofu/state"
 	"github.com/yuba-dev/yuba/internal/tofu/state/refactorfile"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 // resource is an instance as "MODULE ADDRESS < DEPENDENCIES", with attributes.
-func resource(address, attributes string, needs ...string) state.Resource {
+func resource(address, attributes string, needs ...string) statefile.Resource {
 	module := ""
 	if at := strings.LastIndex(address, ".x."); at > 0 {
 		module = address[:at]
 	}
-	return state.Resource{Address: address, Module: module, Mode: "managed", Type: "x", ID: "id-" + address, Attributes: []byte(attributes), Dependencies: needs}
+	return statefile.Resource{Address: address, Module: module, Mode: "managed", Type: "x", ID: "id-" + address, Attributes: []byte(attributes), Dependencies: needs}
 }
 
 func TestByModule(t *testing.T) {
-	file := &state.File{Resources: []state.Resource{
+	file := &statefile.File{Resources: []statefile.Resource{
 		resource("x.net", "{}"),
 		resource(`module.db["a.b"].x.disk`, "{}", "x.net"),
 		resource(`module.db["a.b"].module.in.x.server`, "{}", "module.db.x.disk", "x.net"),
@@ -48,7 +48,7 @@ func TestByModule(t *testing.T) {
 }
 
 func TestByOwner(t *testing.T) {
-	file := &state.File{Resources: []state.Resource{
+	file := &statefile.File{Resources: []statefile.Resource{
 		resource("x.a[0]", `{"tags":{"Team":"Data & AI"}}`, "x.b"),
 		resource("x.a[1]", `{"tags":{"Team":"web"}}`),
 		resource("x.b", `{"labels":{"owner":"web"}}`, "x.c"),
@@ -67,9 +67,9 @@ func TestByOwner(t *testing.T) {
 }
 
 func TestByRate(t *testing.T) {
-	var files []*state.File
+	var files []*statefile.File
 	for i := range 6 {
-		files = append(files, &state.File{Resources: []state.Resource{resource("x.often", fmt.Sprintf(`{"n":%d}`, i)), resource("x.once", fmt.Sprintf(`{"n":%t}`, i > 2)), resource("x.never", "{}")}})
+		files = append(files, &statefile.File{Resources: []statefile.Resource{resource("x.often", fmt.Sprintf(`{"n":%d}`, i)), resource("x.once", fmt.Sprintf(`{"n":%t}`, i > 2)), resource("x.never", "{}")}})
 	}
 	s := Of("mono", files[5], ByRate(files))
 	if len(s.Parts) != 1 || s.Parts[0].Name != often || fmt.Sprint(s.Parts[0].Addresses) != "[x.often]" || s.Stay != 2 {

@@ -19,7 +19,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/tofu/diagnostic"
 	"github.com/yuba-dev/yuba/internal/tofu/plan"
-	"github.com/yuba-dev/yuba/internal/tofu/state"
+	"github.com/yuba-dev/yuba/internal/tofu/statefile"
 )
 
 const (
@@ -54,11 +54,11 @@ type Line struct{ Class, Sign, Text string }
 
 // Of compares two states: what there is only in to is added.
 func Of(from, to []byte, values bool) (*View, error) {
-	was, err := state.Parse(from)
+	was, err := statefile.Parse(from)
 	if err != nil {
 		return nil, err
 	}
-	is, err := state.Parse(to)
+	is, err := statefile.Parse(to)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ type comparison struct {
 }
 
 // collect collects the texts that a state marks as sensitive, to hide them where they are not marked.
-func (c *comparison) collect(f *state.File) {
+func (c *comparison) collect(f *statefile.File) {
 	for _, o := range f.Outputs {
 		if o.Sensitive {
 			c.take(o.Value, nil)
@@ -106,8 +106,8 @@ func (c *comparison) take(raw json.RawMessage, path []string) {
 	_, _, _ = plan.ReadValues(raw, nil, hide) //nolint:errcheck // what is no JSON has no values
 }
 
-func byAddress(f *state.File) map[string]*state.Resource {
-	all := make(map[string]*state.Resource, len(f.Resources))
+func byAddress(f *statefile.File) map[string]*statefile.Resource {
+	all := make(map[string]*statefile.Resource, len(f.Resources))
 	for i := range f.Resources {
 		r := &f.Resources[i]
 		name := r.Address
@@ -119,7 +119,7 @@ func byAddress(f *state.File) map[string]*state.Resource {
 	return all
 }
 
-func (v *View) resources(c *comparison, was, is *state.File) error {
+func (v *View) resources(c *comparison, was, is *statefile.File) error {
 	had, has := byAddress(was), byAddress(is)
 	for name, r := range had {
 		other, stays := has[name]
@@ -151,7 +151,7 @@ func (v *View) resources(c *comparison, was, is *state.File) error {
 }
 
 // identified is the id of a resource, unless it is a secret: some resources have one for their id.
-func (c *comparison) identified(r *state.Resource) string {
+func (c *comparison) identified(r *statefile.Resource) string {
 	if r.ID == "" || c.hides(r.ID) {
 		return ""
 	}
@@ -164,7 +164,7 @@ func (c *comparison) identified(r *state.Resource) string {
 }
 
 // compare names the attributes that differ, and with their values if they were asked for.
-func (c *comparison) compare(row *Row, was, is *state.Resource) error {
+func (c *comparison) compare(row *Row, was, is *statefile.Resource) error {
 	before, after, err := plan.ReadValues(was.Attributes, is.Attributes, func(path []string, value any) bool {
 		return marked(was.SensitivePaths, path) || marked(is.SensitivePaths, path) || c.hides(value)
 	})
@@ -208,7 +208,7 @@ func differing(before, after *plan.Value) []string {
 	return names
 }
 
-func (v *View) outputs(c *comparison, was, is *state.File) error {
+func (v *View) outputs(c *comparison, was, is *statefile.File) error {
 	for name, o := range was.Outputs {
 		other, stays := is.Outputs[name]
 		switch {

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package state
+package statefile
 
 import (
 	"bytes"
@@ -17,26 +17,14 @@ import (
 // formatVersion is the version of the state format; OpenTofu 1.x writes no other.
 const formatVersion = 4
 
-// Mark identifies the state that a writer started from, or wrote. The zero Mark means that there
-// was none.
-type Mark struct {
-	Serial  uint64 `json:"serial"`
-	Lineage string `json:"lineage"`
-	// Digest is "sha256:" and the hex digest of the state's bytes.
-	Digest string `json:"digest"`
+// Header is what is known of every state, encrypted or not.
+type Header struct {
+	Serial    uint64
+	Lineage   string
+	Encrypted bool
 }
 
-func (m Mark) String() string {
-	if m.Digest == "" {
-		return "no state"
-	}
-	return fmt.Sprintf("serial %d (%.14s)", m.Serial, m.Digest)
-}
-
-// Digest returns the digest of the exact bytes of a state.
-func Digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
-
-// header is what is known of every state, encrypted or not.
+// header is the header as the file has it.
 type header struct {
 	Version           *int64  `json:"version"`
 	Serial            *uint64 `json:"serial"`
@@ -46,19 +34,23 @@ type header struct {
 
 func (h header) encrypted() bool { return h.EncryptionVersion != "" }
 
-func (h header) serial() uint64 {
-	if h.Serial == nil {
-		return 0
+func (h header) public() Header {
+	known := Header{Lineage: h.Lineage, Encrypted: h.encrypted()}
+	if h.Serial != nil {
+		known.Serial = *h.Serial
 	}
-	return *h.Serial
+	return known
 }
 
-// readHeader parses the header, or says why data is not a state.
-func readHeader(data []byte) (header, error) {
+// ReadHeader parses the header, or says why data is not a state. The error quotes nothing of it.
+func ReadHeader(data []byte) (Header, error) {
 	var h header
 	err := unmarshal(data, &h, &h)
-	return h, err
+	return h.public(), err
 }
+
+// Digest returns the digest of the exact bytes of a state.
+func Digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
 
 // unmarshal parses a state into a value that contains h, and checks h.
 func unmarshal(data []byte, into any, h *header) error {
@@ -93,10 +85,10 @@ func withoutContent(err error) error {
 	return errors.New("unexpected content")
 }
 
-// withSerial returns the state with another serial and otherwise identical bytes. It fails for an
+// WithSerial returns the state with another serial and otherwise identical bytes. It fails for an
 // encrypted state: OpenTofu compares the serial with the one inside.
-func withSerial(data []byte, serial uint64) ([]byte, error) {
-	if h, err := readHeader(data); err != nil || h.encrypted() {
+func WithSerial(data []byte, serial uint64) ([]byte, error) {
+	if h, err := ReadHeader(data); err != nil || h.Encrypted {
 		return nil, errors.Join(err, errors.New("its serial is encrypted"))
 	}
 	start, end, err := findField(data, "serial")
@@ -104,15 +96,11 @@ func withSerial(data []byte, serial uint64) ([]byte, error) {
 		return nil, err
 	}
 	out := bytes.Join([][]byte{data[:start], strconv.AppendUint(nil, serial, 10), data[end:]}, nil)
-	if h, err := readHeader(out); err != nil || h.serial() != serial {
+	if h, err := ReadHeader(out); err != nil || h.Serial != serial {
 		return nil, errors.Join(err, errors.New("it contains its serial more than once"))
 	}
 	return out, nil
 }
-
-// WithSerial returns the state with another serial and otherwise identical bytes. It fails for an
-// encrypted state.
-func WithSerial(data []byte, serial uint64) ([]byte, error) { return withSerial(data, serial) }
 
 // findField returns the position of a field's value in the outermost object.
 func findField(data []byte, name string) (start, end int64, err error) {

@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package state
+package statefile
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ import (
 // What Find finds is what Parse and Resource do, in a state that tofu wrote.
 func TestFindIsParseAndResource(t *testing.T) {
 	module := newModule(t, "rich")
-	module.run("apply", "-auto-approve")
-	data := module.state()
+	module.Run("apply", "-auto-approve")
+	data := module.State()
 	file, err := Parse(data)
 	if err != nil || len(file.Resources) < 5 {
 		t.Fatalf("%+v, %v", file, err)

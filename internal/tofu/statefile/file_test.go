@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package state
+package statefile
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 
 func TestParseListsWhatTofuLists(t *testing.T) {
 	module := newModule(t, "rich")
-	module.run("apply", "-auto-approve")
-	file, err := Parse(module.state())
+	module.Run("apply", "-auto-approve")
+	file, err := Parse(module.State())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestParseListsWhatTofuLists(t *testing.T) {
 	for _, resource := range file.Resources {
 		got = append(got, resource.Address)
 	}
-	want := strings.Split(strings.TrimSpace(module.run("state", "list")), "\n")
+	want := strings.Split(strings.TrimSpace(module.Run("state", "list")), "\n")
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -39,8 +39,8 @@ func TestParseListsWhatTofuLists(t *testing.T) {
 
 func TestPrintedOutputsAreWhatTofuPrints(t *testing.T) {
 	module := newModule(t, "rich")
-	module.run("apply", "-auto-approve")
-	file, err := Parse(module.state())
+	module.Run("apply", "-auto-approve")
+	file, err := Parse(module.State())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestPrintedOutputsAreWhatTofuPrints(t *testing.T) {
 		t.Fatal(err)
 	}
 	var document map[string]printed
-	if err := json.Unmarshal([]byte(module.run("output", "-json")), &document); err != nil {
+	if err := json.Unmarshal([]byte(module.Run("output", "-json")), &document); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]PrintedOutput{}
@@ -57,14 +57,14 @@ func TestPrintedOutputsAreWhatTofuPrints(t *testing.T) {
 		output := PrintedOutput{Value: entry.Value, Type: entry.Type, Sensitive: entry.Sensitive}
 		if string(entry.Type) == `"string"` {
 			output.IsString = true
-			output.Value = []byte(module.run("output", "-raw", name))
+			output.Value = []byte(module.Run("output", "-raw", name))
 		}
 		want[name] = output
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("outputs (-tofu +ours):\n%s", diff)
 	}
-	parsed, err := ParsePrinted([]byte(module.run("output", "-json")))
+	parsed, err := ParsePrinted([]byte(module.Run("output", "-json")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +78,8 @@ func TestPrintedOutputsAreWhatTofuPrints(t *testing.T) {
 
 func TestShowMasksWhatIsSensitive(t *testing.T) {
 	module := newModule(t, "rich")
-	module.run("apply", "-auto-approve")
-	file, err := Parse(module.state())
+	module.Run("apply", "-auto-approve")
+	file, err := Parse(module.State())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,8 +195,8 @@ func TestParseReadsAllOfAResource(t *testing.T) {
 
 func TestAnEncryptedStateShowsOnlyItsHeader(t *testing.T) {
 	module := newModule(t, "encrypted")
-	module.run("apply", "-auto-approve")
-	file, err := Parse(module.state())
+	module.Run("apply", "-auto-approve")
+	file, err := Parse(module.State())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestWhatIsNotAStateIsNamedAndNotQuoted(t *testing.T) {
 		`{"version":4,"serial":"hunter2"}`:     `field "serial"`,
 		`{"serial":1}`:                         "does not have a format version",
 		`{"version":3,"serial":1}`:             "format version is 3",
-		`[]`:                                   "is not a state.header",
+		`[]`:                                   "is not a statefile.header",
 		`null`:                                 "does not have a format version",
 		`{"version":4,"resources":{"hunter2":1}}`:                                                       `field "resources"`,
 		`{"version":4,"resources":[{"type":"t","name":"n","instances":[{"index_key":{"hunter2":1}}]}]}`: "t.n in a state: its index",
@@ -253,7 +253,7 @@ func TestWithSerialChangesNothingElse(t *testing.T) {
 		`{"serial":1,"lineage":"l","encryption_version":"v0"}`: "",
 		`nonsense`: "",
 	} {
-		got, err := withSerial([]byte(data), 99)
+		got, err := WithSerial([]byte(data), 99)
 		if string(got) != want || (err != nil) != (want == "") {
 			t.Errorf("%s: got %s, %v", data, got, err)
 		}
@@ -287,7 +287,7 @@ func FuzzParse(f *testing.F) {
 		for _, resource := range file.Resources {
 			_ = resource.Show(new(bytes.Buffer)) // an odd attribute is an error, never a panic
 		}
-		if raised, err := withSerial(data, file.Serial+1); err == nil {
+		if raised, err := WithSerial(data, file.Serial+1); err == nil {
 			again, err := Parse(raised)
 			if err != nil || again.Serial != file.Serial+1 || again.Lineage != file.Lineage {
 				t.Errorf("with another serial it reads %+v, %v", again, err)

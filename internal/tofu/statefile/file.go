@@ -1,7 +1,7 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package state
+package statefile
 
 import (
 	"cmp"
@@ -87,11 +87,11 @@ type (
 // Parse parses a state of format version 4, which every OpenTofu and every Terraform since 0.12
 // writes. Its errors quote nothing of the state.
 func Parse(data []byte) (*File, error) {
-	h, err := readHeader(data)
+	h, err := ReadHeader(data)
 	if err != nil {
 		return nil, fmt.Errorf("read a state: %w", err)
 	}
-	file := &File{Serial: h.serial(), Lineage: h.Lineage, Encrypted: h.encrypted()}
+	file := &File{Serial: h.Serial, Lineage: h.Lineage, Encrypted: h.Encrypted}
 	if file.Encrypted {
 		return file, nil
 	}
