@@ -14,8 +14,12 @@ import (
 )
 
 // follow updates everything that depends on plans and states: outputs, readable plans, inventory,
-// health checks. Outputs come first, because checks use them.
+// health checks. Outputs come first, because checks use them. Of a stack that moves it updates nothing:
+// "yuba move" copies the outputs before the state, so they would be set back to the former state's.
 func (r *Reconciler) follow(ctx context.Context, p *acted) error {
+	if p.facts.Stack.Moved != nil {
+		return nil
+	}
 	return inTurn(ctx, p, outputsWriterOf(r).ensureOutputs, contractsOf(r).ensurePublished, r.ensureReadable, r.ensureInventory, leftoversOf(r).weighUnproven, healthChecksOf(r).ensureHealth)
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
+	"github.com/yuba-dev/yuba/internal/kit/moving"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/stacks/decide"
 	"github.com/yuba-dev/yuba/internal/stacks/reads"
@@ -138,5 +139,21 @@ func TestOutputsDigest(t *testing.T) {
 	}
 	if digest(text, func(t *infrav1.Terraform) { t.UID = "uid-2" }) == before {
 		t.Error("two stacks with the same outputs have the same digest")
+	}
+}
+
+// A Reconciler without clients cannot read or write anything.
+func TestNothingFollowsTheStateOfAStackThatMoves(t *testing.T) {
+	p := passOver(stackObject(func(t *infrav1.Terraform) {
+		t.Annotations = map[string]string{moving.AnnotationArriving: moving.Mark{Move: "m"}.Text()}
+		t.Spec.WriteOutputsToSecret = &infrav1.WriteOutputsToSecretSpec{Name: "out"}
+		t.Status.LastAppliedRevision = "main@sha1:1"
+	}))
+	p.facts.Stack.Moved = movedFacts(p.obj)
+	if err := (&Reconciler{}).follow(t.Context(), p); err != nil {
+		t.Error(err)
+	}
+	if p.obj.Status.OutputsSecret != "" {
+		t.Errorf("it wrote %s", p.obj.Status.OutputsSecret)
 	}
 }
