@@ -56,6 +56,8 @@ func TestPoliciesOfTargets(t *testing.T) {
 	w.has("none", nil)
 	w.has("fixed", map[string]string{"password": "hunter2"})
 
+	w.target("stolen", "name: elsewhere") // it would take the name as soon as it is free
+	w.has("elsewhere", map[string]string{"password": "hunter2"})
 	for _, name := range []string{"deleting", "clearing"} {
 		w.drop(name)
 	}
