@@ -13,6 +13,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 )
@@ -32,10 +35,17 @@ func TestWhichStatesAreRefactored(t *testing.T) {
 		"a custom backend, not yet moved":     {infrav1.Terraform{Spec: custom, Status: at("yuba")}, "custom backend"},
 		"still elsewhere, as the status says": {infrav1.Terraform{Status: at("s3 bucket=a")}, "yuba state migrate"},
 	} {
-		err := mayReshape(&c.stack)
+		err := mayReshape(&c.stack, false)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", what, err, c.want)
 		}
+	}
+	deleted := infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}}}
+	if err := mayReshape(&deleted, true); err == nil || !strings.Contains(err.Error(), "is being deleted, and would forget what is moved there") {
+		t.Errorf("into a stack that is being deleted: %v", err)
+	}
+	if err := mayReshape(&deleted, false); err != nil {
+		t.Errorf("out of a stack that is being deleted: %v", err)
 	}
 }
 

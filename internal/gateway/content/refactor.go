@@ -112,10 +112,12 @@ func (h *Handler) proposeRefactoring(w http.ResponseWriter, r *http.Request) err
 
 func (h *Handler) propose(r *http.Request, namespace string, steps []moves.Step) (*reshape.Record, error) {
 	var names []string
+	gaining := map[string]bool{}
 	for _, s := range steps {
 		names = append(names, s.State, s.ToState)
+		gaining[s.ToState] = gaining[s.ToState] || s.ToState != s.State
 	}
-	stacks, err := h.members(r.Context(), namespace, names)
+	stacks, err := h.members(r.Context(), namespace, names, gaining)
 	if err != nil {
 		return nil, err
 	}
@@ -127,15 +129,15 @@ func (h *Handler) proposeUndo(r *http.Request, namespace, id string) (*reshape.R
 	if err != nil {
 		return nil, err
 	}
-	stacks, err := h.members(r.Context(), namespace, done.Stacks())
+	stacks, err := h.members(r.Context(), namespace, done.Stacks(), done.Losing())
 	if err != nil {
 		return nil, err
 	}
 	return h.Refactorings.ProposeUndo(r.Context(), namespace, id, user(r), stacks)
 }
 
-// members are stacks whose states can be changed now.
-func (h *Handler) members(ctx context.Context, namespace string, names []string) (stacks []reshape.Stack, err error) {
+// members are stacks whose states can be changed now. Resources move into the gaining ones.
+func (h *Handler) members(ctx context.Context, namespace string, names []string, gaining map[string]bool) (stacks []reshape.Stack, err error) {
 	seen, secrets := map[string]bool{"": true}, map[string]string{}
 	for _, name := range names {
 		if seen[name] {
@@ -152,7 +154,7 @@ func (h *Handler) members(ctx context.Context, namespace string, names []string)
 		if err != nil {
 			return nil, err
 		}
-		if err := mayReshape(&obj); err != nil {
+		if err := mayReshape(&obj, gaining[name]); err != nil {
 			return nil, err
 		}
 		key := keyOf(&obj)
@@ -179,9 +181,17 @@ func stateLabels(obj *infrav1.Terraform) map[string]string {
 	return obj.Spec.BackendConfig.Labels
 }
 
-// mayReshape says why the state of a stack cannot be changed.
-func mayReshape(obj *infrav1.Terraform) error {
+// mayReshape says why the state of a stack cannot be changed. Resources that move out of a deleted stack are saved.
+func mayReshape(obj *infrav1.Terraform, gains bool) error {
 	stack := run.StackOf(obj)
+	if gains && !obj.DeletionTimestamp.IsZero() {
+		fate := "forget"
+		if obj.Spec.DestroyResourcesOnDeletion {
+			fate = "destroy"
+		}
+		return &run.RefusedError{Message: fmt.Sprintf("refactor %s: it is being deleted, and would %s what is moved there. Nothing was changed. Name another stack, or wait until it is gone and create it again",
+			stack, fate)}
+	}
 	if obj.KeepsOwnState() {
 		return &run.RefusedError{Message: fmt.Sprintf("refactor %s: it keeps its state in a custom backend, which Yuba cannot write together with other states. "+
 			"Move the resources there with tofu itself:\n    yuba shell %s -- tofu state mv FROM TO", stack, stack)}
@@ -222,7 +232,11 @@ func (h *Handler) applyRefactoring(w http.ResponseWriter, r *http.Request) error
 // mayApply refuses a proposal if a stack of it is another one now, has another program, executes a run, or
 // was not previewed.
 func (h *Handler) mayApply(ctx context.Context, proposal *reshape.Record, accepted Acceptance) error {
-	stacks, err := h.members(ctx, proposal.Namespace, proposal.Stacks())
+	gaining, err := h.gaining(ctx, proposal)
+	if err != nil {
+		return err
+	}
+	stacks, err := h.members(ctx, proposal.Namespace, proposal.Stacks(), gaining)
 	if err != nil {
 		return err
 	}
@@ -247,6 +261,18 @@ func (h *Handler) mayApply(ctx context.Context, proposal *reshape.Record, accept
 		return err
 	}
 	return proposal.Judge(stacks, previews, accepted.Plans)
+}
+
+// gaining are the stacks that get resources by a proposal. That of an undo does not list what was removed, and comes back.
+func (h *Handler) gaining(ctx context.Context, proposal *reshape.Record) (map[string]bool, error) {
+	if proposal.Undoes == "" {
+		return proposal.Gaining(), nil
+	}
+	done, err := h.Refactorings.Get(ctx, proposal.Namespace, proposal.Undoes)
+	if err != nil {
+		return nil, err
+	}
+	return done.Losing(), nil
 }
 
 // allSuspended refuses a proposal without previews if a stack of it can run: with its old program, its next run would

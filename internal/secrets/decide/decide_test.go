@@ -151,6 +151,46 @@ func TestLawsOfRotations(t *testing.T) {
 	}
 }
 
+// A rotation is refused if it would overwrite a value that is not one of its secret.
+func TestOverwritten(t *testing.T) {
+	one := []Made{{Name: "db", Entry: Entry{Parts: []string{"db"}}}}
+	pair := []Made{{Name: "db", Entry: Entry{Parts: []string{"db_private", "db_public"}}}}
+	for sentence, test := range map[string]struct {
+		known []string
+		there []string
+		made  []Made
+		want  []string
+	}{
+		"its own value":                             {[]string{"db"}, []string{"db", "foreign"}, one, nil},
+		"its own value is lost":                     {[]string{"db"}, nil, one, nil},
+		"the name of the old value is taken":        {[]string{"db"}, []string{"db", "db_previous"}, one, []string{"db_previous"}},
+		"the name of the retired value is taken":    {[]string{"db"}, []string{"db", "db_retired"}, one, []string{"db_retired"}},
+		"the name of a new part is taken":           {[]string{"db"}, []string{"db", "db_public"}, pair, []string{"db_public"}},
+		"that of a new part on the way back":        {[]string{"db"}, []string{"db", "db_public_previous"}, pair, []string{"db_public_previous"}},
+		"half of a pair that nobody made":           {nil, []string{"db_public"}, pair, nil},
+		"half of a pair, and the other's old value": {nil, []string{"db_public", "db_private_previous"}, pair, []string{"db_private_previous"}},
+	} {
+		d := Document{}.Clone()
+		for _, part := range test.there {
+			d.Values[part] = "x"
+		}
+		if test.known != nil {
+			d.Book.Secrets["db"] = Entry{Parts: test.known}
+		}
+		if got := Overwritten(d, test.made)["db"]; !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %v, want %v", sentence, got, test.want)
+		}
+	}
+}
+
+func TestARemovedSecretLeavesTheValuesOfOthers(t *testing.T) {
+	d := Document{}.Add([]Made{{"db", Entry{Parts: []string{"db"}}, map[string]Value{"db": "old"}}})
+	d.Values["db"+Previous], d.Values["db"+Retired] = "theirs", "theirs"
+	if got := values(d.Remove("db")); !slices.Equal(got, []string{"db_previous=theirs", "db_retired=theirs"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
 // values are those of the secret db.
 func values(d Document) []string {
 	var list []string

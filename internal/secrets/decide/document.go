@@ -217,13 +217,12 @@ func (d Document) Adopt(name string, e Entry) Document {
 	return out
 }
 
-// Remove returns the document without a secret.
+// Remove returns the document without a secret. No rotation may be under way, so the values with [Previous] and
+// [Retired] are those of others.
 func (d Document) Remove(name string) Document {
 	out := d.Clone()
 	for _, part := range out.Book.Secrets[name].Parts {
 		delete(out.Values, part)
-		delete(out.Values, part+Previous)
-		delete(out.Values, part+Retired)
 	}
 	delete(out.Book.Secrets, name)
 	return out

@@ -63,7 +63,32 @@ var phaseWords = map[Phase]string{
 // Words says what a phase means.
 func (p Phase) Words() string { return phaseWords[p] }
 
-// Introduce begins a rotation: the made values become current, and the old ones stay valid.
+// Overwritten returns the values of others, by the secret whose rotation would overwrite them: those that have the
+// name of a new part, or of a part with [Previous] or [Retired]. No rotation may be under way.
+func Overwritten(d Document, made []Made) map[string][]string {
+	taken := map[string][]string{}
+	for _, m := range made {
+		old, known := d.Book.Secrets[m.Name]
+		if !known {
+			old.Parts = m.Entry.Parts // found in the store, and asked to be replaced
+		}
+		parts := slices.Compact(slices.Sorted(slices.Values(slices.Concat(old.Parts, m.Entry.Parts))))
+		for _, part := range parts {
+			names := []string{part + Previous, part + Retired}
+			if !slices.Contains(old.Parts, part) {
+				names = append(names, part)
+			}
+			for _, name := range names {
+				if _, there := d.Values[name]; there {
+					taken[m.Name] = append(taken[m.Name], name)
+				}
+			}
+		}
+	}
+	return taken
+}
+
+// Introduce begins a rotation: the made values become current, and the old ones stay valid. See [Overwritten].
 func Introduce(d Document, id string, made []Made, dependents []string, now time.Time) Document {
 	out := d.Clone()
 	r := &Rotation{ID: id, Phase: PhaseIntroduce, Dependents: slices.Clone(dependents), Queue: slices.Clone(dependents), Concerned: slices.Clone(dependents), Started: now, Since: now, Replaced: map[string]Entry{}}

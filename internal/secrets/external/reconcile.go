@@ -87,7 +87,7 @@ func outcome(act decide.Act, err error) decide.Outcome {
 		return decide.Late
 	case isProblem(err):
 		return decide.Mistaken
-	case act.Verb == decide.Fail:
+	case act.Verb == decide.Fail, act.Stays != "":
 		return decide.Failed
 	}
 	return decide.Done
@@ -118,13 +118,19 @@ func versionOf(es *externalv1.ExternalSecret) string {
 
 // record writes the status.
 func (r *Reconciler) record(es *externalv1.ExternalSecret, act decide.Act, f decide.Facts) {
+	if act.Stays != "" {
+		act.Message += ", but " + act.Stays
+	}
 	c := externalv1.Condition{Type: externalv1.ConditionReady, Status: corev1.ConditionTrue, Reason: act.Reason, Message: shorten.Fit(act.Message, maxMessage), LastTransitionTime: metav1.NewTime(r.Now())}
 	if act.Verb == decide.Fail {
 		c.Status = corev1.ConditionFalse
 	} else {
 		es.Status.RefreshTime = metav1.NewTime(f.Now)
 		es.Status.SyncedResourceVersion = f.Version
-		if moved(es, act) { // the earlier target stays until there is another one
+		switch {
+		case act.Stays != "": // whatever the policy, it is tried again
+			es.Status.SyncedResourceVersion = ""
+		case moved(es, act): // the earlier target stays until there is another one
 			es.Status.Binding.Name = targetOf(es)
 		}
 	}
@@ -140,6 +146,10 @@ func (r *Reconciler) tell(before, es *externalv1.ExternalSecret, act decide.Act,
 		return
 	case act.Verb == decide.Fail:
 		severity, reason, message = corev1.EventTypeWarning, externalv1.ReasonUpdateFailed, act.Message
+	case act.Stays != "" && was.Message == is.Message:
+		return
+	case act.Stays != "":
+		severity, reason, message = corev1.EventTypeWarning, externalv1.ReasonUpdateFailed, is.Message
 	case act.Verb == decide.Delete || act.Verb == decide.Clear:
 		reason, message = externalv1.ReasonDeleted, act.Message
 	case act.Verb == decide.Leave && act.Reason == externalv1.ReasonSecretDeleted && was.Reason != is.Reason:

@@ -146,7 +146,10 @@ func (r *Reconciler) act(ctx context.Context, es *externalv1.ExternalSecret, s *
 	if act.Verb == decide.Fail || !moved(es, act) {
 		return act, nil // the values are only in the earlier target
 	}
-	return act, r.leave(ctx, es)
+	if err := r.leave(ctx, es); err != nil {
+		act.Stays = err.Error() // the values are where the spec wants them
+	}
+	return act, nil
 }
 
 // same reports whether a target has the content already.
@@ -243,17 +246,30 @@ func (r *Reconciler) leave(ctx context.Context, es *externalv1.ExternalSecret) e
 	return nil
 }
 
-// disown removes the object's keys, labels and ownership from a Secret. An immutable one keeps its keys.
+// disown removes the object's keys, labels and ownership from a Secret. One that is immutable, or whose type demands the
+// keys, keeps them.
 func (r *Reconciler) disown(ctx context.Context, es *externalv1.ExternalSecret, s *corev1.Secret) error {
+	immutable := s.Immutable != nil && *s.Immutable
+	err := r.release(ctx, es, s, immutable)
+	if apierrors.IsInvalid(err) && !immutable {
+		err = r.release(ctx, es, s, true)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("give up the earlier target, Secret %s, which has keys of others: %w", s.Name, plain(err))
+	}
+	return nil
+}
+
+// release removes the object's labels and ownership from a Secret, and its keys unless they are kept.
+func (r *Reconciler) release(ctx context.Context, es *externalv1.ExternalSecret, s *corev1.Secret, keep bool) error {
 	a := corev1ac.Secret(s.Name, s.Namespace).WithUID(s.UID).WithType(s.Type) // a type never changes
 	if s.Immutable != nil && *s.Immutable {
 		a.WithImmutable(true)
+	}
+	if keep {
 		for _, key := range written(es, s) {
 			a.WithData(map[string][]byte{key: s.Data[key]})
 		}
 	}
-	if err := r.Direct.Apply(ctx, a, client.FieldOwner(manager(es)), client.ForceOwnership); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove the keys from the earlier target, Secret %s, which has keys of others: %w", s.Name, plain(err))
-	}
-	return nil
+	return r.Direct.Apply(ctx, a, client.FieldOwner(manager(es)), client.ForceOwnership)
 }

@@ -4,12 +4,16 @@
 package external_test
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	externalv1 "github.com/yuba-dev/yuba/api/external/v1"
 )
@@ -180,4 +184,94 @@ spec:
   dataFrom: [{extract: {key: NS/shop}}]`)
 	w.await("failing", externalv1.ReasonSecretSyncedError, "the template calls fail")
 	w.tells(externalv1.ReasonUpdateFailed, "the template calls fail", "hunter2")
+}
+
+// The type of an earlier target may demand the object's keys: they stay with those of others.
+func TestATypedEarlierTargetWithKeysOfOthersIsGivenUp(t *testing.T) {
+	w := newWorld(t)
+	w.put("shop", map[string]any{"tls.crt": "certificate", "tls.key": "hunter2"})
+	w.target("shop", "name: db, template: {type: kubernetes.io/tls}")
+	s := w.has("db", map[string]string{"tls.crt": "certificate", "tls.key": "hunter2"})
+	s.Data["own"] = []byte("stays")
+	if err := w.Update(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	w.target("shop", "name: free, template: {type: kubernetes.io/tls}")
+	w.has("free", map[string]string{"tls.crt": "certificate", "tls.key": "hunter2"})
+	w.eventually("the status names the new target", func() string {
+		if name := w.object("shop").Status.Binding.Name; name != "free" {
+			return name + ": " + externalv1.Find(w.object("shop").Status.Conditions, externalv1.ConditionReady).Message
+		}
+		return ""
+	})
+	if s := w.has("db", map[string]string{"own": "stays", "tls.crt": "certificate", "tls.key": "hunter2"}); len(s.OwnerReferences) > 0 || len(s.Labels) > 0 {
+		t.Errorf("the Secret that was left is %v", s.ObjectMeta)
+	}
+	w.await("shop", externalv1.ReasonSecretSynced, "")
+}
+
+// The new target is written although the API refuses to delete the earlier one. That is tried again.
+func TestAnEarlierTargetThatStaysIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.put("shop", map[string]any{"password": "hunter2"})
+	w.target("shop", "name: db")
+	want := map[string]string{"password": "hunter2"}
+	w.has("db", want)
+	allow := w.deny("db")
+	w.target("shop", "name: free")
+	w.has("free", want)
+	w.await("shop", externalv1.ReasonSecretSynced, "but delete the earlier target, Secret db: ")
+	w.tells(externalv1.ReasonUpdateFailed, "secret synced, but delete the earlier target", "hunter2")
+	w.has("db", want)
+	if es := w.object("shop"); es.Status.Binding.Name != "db" {
+		t.Errorf("the status forgets %s", es.Status.Binding.Name)
+	}
+	allow()
+	w.has("db", nil)
+	w.eventually("the status names the new target", func() string {
+		es := w.object("shop")
+		if c := externalv1.Find(es.Status.Conditions, externalv1.ConditionReady); es.Status.Binding.Name != "free" || c.Message != "secret synced" {
+			return es.Status.Binding.Name + ": " + c.Message
+		}
+		return ""
+	})
+}
+
+// deny makes the API refuse to delete a Secret, until the function that it returns is called.
+func (w *world) deny(name string) (allow func()) {
+	w.Helper()
+	const kind = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy"
+	var objects []*unstructured.Unstructured
+	for _, text := range []string{kind + `
+metadata: {name: NS}
+spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [DELETE], resources: [secrets]}]
+  validations: [{expression: "oldObject.metadata.name != '` + name + `'", message: it is audited}]`, kind + `Binding
+metadata: {name: NS}
+spec: {policyName: NS, validationActions: [Deny]}`} {
+		u := &unstructured.Unstructured{}
+		if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(text, "NS", w.namespace)), &u.Object); err != nil {
+			w.Fatal(err)
+		}
+		if err := w.Create(w.Context(), u); err != nil {
+			w.Fatal(err)
+		}
+		objects = append(objects, u)
+	}
+	allow = func() {
+		for _, u := range objects {
+			_ = w.Delete(context.WithoutCancel(w.Context()), u)
+		}
+	}
+	w.Cleanup(allow)
+	w.eventually("the API refuses to delete "+name, func() string {
+		err := w.Delete(w.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}, client.DryRunAll)
+		if err == nil || !strings.Contains(err.Error(), "it is audited") {
+			return fmt.Sprint(err)
+		}
+		return ""
+	})
+	return allow
 }

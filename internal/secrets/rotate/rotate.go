@@ -144,12 +144,28 @@ func (r *rotation) begin(ctx context.Context, d decide.Document, now time.Time) 
 		if err != nil {
 			return nil, err
 		}
+		if err := r.free(d, made); err != nil {
+			return nil, err
+		}
 		return ptr(decide.Introduce(d, rand.Text()[:12], made, r.Dependents, now)), nil
 	})
 	if err == nil && len(names) > 0 {
 		r.News("Rotating %s. Step 1 of 2: the new values are current, and the old ones stay valid.", strings.Join(names, ", "))
 	}
 	return false, err
+}
+
+// free refuses a rotation that would overwrite, and delete in the end, values that are not those of its secrets.
+func (r *rotation) free(d decide.Document, made []decide.Made) error {
+	taken := decide.Overwritten(d, made)
+	for _, m := range made {
+		if names := taken[m.Name]; len(names) > 0 {
+			return fmt.Errorf("rotate %s: nothing was changed, because %s has %s, which Yuba did not make for this secret and would overwrite. "+
+				"Remove it from the store, or move it to another key if somebody needs it. Then rotate again:\n    yuba secrets rotate %s %s",
+				m.Name, r.Store.Name(), strings.Join(names, " and "), r.Environment, m.Name)
+		}
+	}
+	return nil
 }
 
 // run runs a dependent, and records how it went.

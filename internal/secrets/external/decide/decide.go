@@ -159,6 +159,8 @@ type Act struct {
 	Reason, Message string
 	// Same: the target had it already, so nothing was written.
 	Same bool
+	// Stays is why the target of an earlier spec could not be given up; empty if it was, or if there is none.
+	Stays string
 }
 
 var acts = []struct {

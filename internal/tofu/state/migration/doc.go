@@ -11,8 +11,8 @@
 //
 // Invariants:
 //
-//   - A destination with another lineage, or with newer content, is never replaced. One that is an
-//     earlier part of the same migration is continued.
+//   - A destination with another lineage, with newer content, or with other content of the same serial
+//     is never replaced. One that is an earlier part of the same migration is continued.
 //   - The copy has a higher serial than the source, so that nobody can push the old one over it.
 //   - Two states are equal if their resources, outputs and lineages are: the order in the file, the
 //     tool's version and results of checks do not matter.

@@ -14,7 +14,7 @@ type Verb string
 
 // The verbs.
 const (
-	// Copy: the destination has no state, or an earlier one of the same lineage.
+	// Copy: the destination has no state, an earlier one of the same lineage, or the very state of the source.
 	Copy Verb = "copy"
 	// Replace: it has a state of another lineage without resources and outputs, as the tool makes
 	// with a new workspace, or with the very content of the source: OpenTofu invents a lineage when
@@ -80,9 +80,10 @@ func Judge(source, destination []byte) (Verb, error) {
 	case to.serial > from.serial+1:
 		return "", refuse("the destination has a newer state of the same lineage, with serial %d instead of %d: somebody worked on it there. "+
 			"If that is this stack's state, keep it with --accept; otherwise remove it", to.serial, from.serial)
-	case to.serial == from.serial+1:
-		return "", refuse("the destination has another state of the same lineage and the next serial, %d: two copies were changed. "+
-			"Compare them, and remove the wrong one", to.serial)
+	case from.digest != to.digest && to.serial >= from.serial:
+		return "", refuse("the destination has another state of the same lineage, with serial %d, and the source has serial %d: two copies were changed. "+
+			"Compare them. If the destination has the copy of a migration that was given up, remove that copy; "+
+			"if it is this stack's state, keep it with --accept", to.serial, from.serial)
 	}
 	return Copy, nil
 }

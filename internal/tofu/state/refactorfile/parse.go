@@ -91,18 +91,18 @@ func (p *parser) at(r hcl.Range, problem string) error {
 	return fmt.Errorf("%s: %s", p.place(r), problem)
 }
 
-// blocks are the kinds of blocks with their attributes; a star marks a required one.
+// blocks are the kinds of blocks with their attributes: [] marks one that may be a list, and a star a required one.
 var blocks = map[string]struct {
 	attributes []string
 	labels     int
 	read       func(*parser, *values) error
 }{
-	"move":             {[]string{"stack*", "from*", "to_stack", "to"}, 0, (*parser).move},
-	"remove":           {[]string{"stack*", "from*"}, 0, (*parser).remove},
+	"move":             {[]string{"stack*", "from[]*", "to_stack", "to"}, 0, (*parser).move},
+	"remove":           {[]string{"stack*", "from[]*"}, 0, (*parser).remove},
 	"replace_provider": {[]string{"stack*", "from*", "to*"}, 0, (*parser).replaceProvider},
 	"import":           {[]string{"stack*", "to*", "id*"}, 0, (*parser).importing},
-	"expect":           {[]string{"stack*", "create", "update", "replace", "destroy", "outputs"}, 0, (*parser).expect},
-	"migration": {[]string{"actions*", "dir", "workspace", "from_dir", "to_dir", "from_workspace", "to_workspace", "force", "skip_plan", "from_skip_plan", "to_skip_plan"},
+	"expect":           {[]string{"stack*", "create[]", "update[]", "replace[]", "destroy[]", "outputs[]"}, 0, (*parser).expect},
+	"migration": {[]string{"actions[]*", "dir", "workspace", "from_dir", "to_dir", "from_workspace", "to_workspace", "force", "skip_plan", "from_skip_plan", "to_skip_plan"},
 		2, (*parser).migration},
 }
 
@@ -137,10 +137,11 @@ func (p *parser) block(b *hclsyntax.Block) error {
 		return p.at(b.Body.Blocks[0].TypeRange, fmt.Sprintf("the block %s has no blocks inside", b.Type))
 	}
 	v := &values{block: b, list: map[string][]string{}, many: map[string]bool{}}
-	required := map[string]bool{}
+	required, lists := map[string]bool{}, map[string]bool{}
 	for _, a := range kind.attributes {
 		name, needed := strings.CutSuffix(a, "*")
-		required[name] = needed
+		name, isList := strings.CutSuffix(name, "[]")
+		required[name], lists[name] = needed, isList
 	}
 	for name, a := range b.Body.Attributes {
 		if _, ok := required[name]; !ok {
@@ -149,6 +150,9 @@ func (p *parser) block(b *hclsyntax.Block) error {
 		var err error
 		if v.list[name], v.many[name], err = p.texts(a.Expr); err != nil {
 			return p.at(a.SrcRange, name+": "+err.Error())
+		}
+		if v.many[name] && !lists[name] {
+			return p.at(a.SrcRange, name+" is one text, not a list: write one block for each")
 		}
 	}
 	for name, needed := range required {

@@ -141,6 +141,28 @@ func TestFilesThatAreWrong(t *testing.T) {
 	}
 }
 
+// TestListsWhereOneTextIsExpected: the first of a list would be taken for all of it.
+func TestListsWhereOneTextIsExpected(t *testing.T) {
+	for text, want := range map[string]string{
+		"move {\n stack = [\"a\", \"b\"]\n from = x.a\n to = x.b\n}":                         "x.hcl:2: stack is one text, not a list: write one block for each",
+		"move {\n stack = \"a\"\n from = x.a\n to = [x.b, x.c]\n}":                           "x.hcl:4: to is one text",
+		"move {\n stack = \"a\"\n from = x.a\n to = [\n x.b ]\n}":                            "x.hcl:4: to is one text",
+		"move {\n stack = \"a\"\n from = x.a\n to_stack = [\"b\", \"c\"]\n}":                 "x.hcl:4: to_stack is one text",
+		"move {\n stack = \"a\"\n from = x.a\n to_stack = \"b\"\n to = []\n}":                "x.hcl:5: to is one text",
+		"remove {\n stack = [\"a\"]\n from = x.a\n}":                                         "x.hcl:2: stack is one text",
+		"replace_provider {\n stack = \"a\"\n from = [\"p\", \"q\"]\n to = \"r\"\n}":         "x.hcl:3: from is one text",
+		"replace_provider {\n stack = \"a\"\n from = \"p\"\n to = [\"q\", \"r\"]\n}":         "x.hcl:4: to is one text",
+		"import {\n stack = \"a\"\n to = [x.a, x.b]\n id = \"i\"\n}":                         "x.hcl:3: to is one text",
+		"import {\n stack = \"a\"\n to = x.a\n id = [\"i\", \"j\"]\n}":                       "x.hcl:4: id is one text",
+		"expect {\n stack = [\"a\", \"b\"]\n create = [x.a]\n}":                              "x.hcl:2: stack is one text",
+		"migration \"state\" \"x\" {\n dir = [\"a\", \"b\"]\n actions = [\"mv x.a x.b\"]\n}": "x.hcl:2: dir is one text",
+	} {
+		if _, err := Parse("x.hcl", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(own))
 	f.Add([]byte("migration \"state\" \"x\" {\n actions = [\"mv 'a b\"]\n}"))

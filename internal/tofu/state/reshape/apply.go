@@ -200,7 +200,7 @@ func (d *Desk) note(ctx context.Context, r *Record) error {
 		return nil
 	}
 	done, err := d.store().load(ctx, r.Namespace, r.Undoes)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, ErrNotFound) || hopeless(err) {
 		return nil
 	}
 	if err != nil {
@@ -270,14 +270,13 @@ func hopeless(err error) bool {
 // Repair goes on with the refactorings that an earlier server left open, once. It returns how many are
 // still open.
 func (d *Desk) Repair(ctx context.Context) (open int, err error) {
-	records, err := d.store().list(ctx, "")
+	records, errs, err := d.store().list(ctx, "")
 	if err == nil {
 		err = d.step("listed")
 	}
 	if err != nil {
 		return 0, err
 	}
-	var errs []error
 	for _, listed := range records {
 		if !listed.Phase.Open() {
 			continue

@@ -26,7 +26,7 @@ const (
 // makeRoom refuses a proposal more if a namespace has too many that nobody has applied. It first deletes
 // those that nobody used for long, the oldest first, until there is room.
 func (d *Desk) makeRoom(ctx context.Context, namespace string) error {
-	records, err := d.store().list(ctx, namespace)
+	records, err := d.List(ctx, namespace)
 	if err != nil {
 		return err
 	}
@@ -91,16 +91,16 @@ func (d *Desk) lastUse(ctx context.Context, r *Record) (used time.Time, err erro
 	return used, nil
 }
 
-// Collect deletes what is too old: proposals, the states of former refactorings, and their records.
+// Collect deletes what is too old: proposals, the states of former refactorings, their records, and the blobs
+// that have none.
 func (d *Desk) Collect(ctx context.Context) error {
-	records, err := d.store().list(ctx, "")
+	records, errs, err := d.store().list(ctx, "")
 	if err == nil {
 		err = d.step("listed")
 	}
 	if err != nil {
 		return err
 	}
-	var errs []error
 	for _, listed := range records {
 		if listed.Phase.Open() || d.now().Sub(listed.Changed) <= proposalLife {
 			continue
@@ -123,6 +123,11 @@ func (d *Desk) Collect(ctx context.Context) error {
 			}
 		}
 		d.give(r)
+	}
+	keys, err := d.store().orphans(ctx, d.now().Add(-proposalLife))
+	errs = append(errs, err)
+	for _, key := range keys {
+		errs = append(errs, d.store().remove(ctx, key))
 	}
 	return errors.Join(errs...)
 }

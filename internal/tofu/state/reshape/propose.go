@@ -198,7 +198,7 @@ func (d *Desk) read(ctx context.Context, stacks []Stack) (map[string]*current, e
 	return now, nil
 }
 
-// keep stores a proposal with its states.
+// keep stores a proposal with its states, or nothing.
 func (d *Desk) keep(ctx context.Context, r *Record, now map[string]*current, next map[string][]byte) error {
 	r.ID, r.Created, r.Phase = d.newID(), d.now(), Proposed
 	r.Changed, r.MovedInstances = r.Created, len(r.Moved)
@@ -215,13 +215,38 @@ func (d *Desk) keep(ctx context.Context, r *Record, now map[string]*current, nex
 			Before: c.snapshot.Mark(), After: snapshot.Mark(), Had: moves.Count(c.data), Has: moves.Count(next[name])}
 		if c.snapshot.Data == nil {
 			m.Before = state.Mark{}
-		} else if err := d.store().putState(ctx, r, before, name, c.snapshot.Data); err != nil {
-			return fmt.Errorf("store the refactoring %s: %w", r.ID, err)
-		}
-		if err := d.store().putState(ctx, r, after, name, next[name]); err != nil {
-			return fmt.Errorf("store the refactoring %s: %w", r.ID, err)
 		}
 		r.Members = append(r.Members, m)
+	}
+	err := d.storeAll(ctx, r, now, next)
+	if err == nil {
+		return nil
+	}
+	// The caller may have gone. If this fails, too, Collect deletes the blobs.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropPatience)
+	defer cancel()
+	return errors.Join(err, d.store().drop(ctx, r))
+}
+
+// dropPatience is how long the blobs of a proposal that could not be stored are deleted.
+const dropPatience = 30 * time.Second
+
+// storeAll stores a proposal, its record last.
+func (d *Desk) storeAll(ctx context.Context, r *Record, now map[string]*current, next map[string][]byte) error {
+	for _, m := range r.Members {
+		var err error
+		if data := now[m.Stack].snapshot.Data; data != nil {
+			err = d.store().putState(ctx, r, before, m.Stack, data)
+		}
+		if err == nil {
+			err = d.store().putState(ctx, r, after, m.Stack, next[m.Stack])
+		}
+		if err != nil {
+			return fmt.Errorf("store the refactoring %s: %w", r.ID, err)
+		}
+		if err := d.step("stored " + m.Stack); err != nil {
+			return err
+		}
 	}
 	if err := d.store().saveMoves(ctx, r); err != nil {
 		return err
@@ -240,9 +265,14 @@ func (d *Desk) Get(ctx context.Context, namespace, id string) (*Record, error) {
 	return d.store().loadWhole(ctx, namespace, id)
 }
 
-// List returns the refactorings of a namespace, newest first, without their steps and moved instances.
+// List returns the refactorings of a namespace, newest first, without their steps and moved instances. It logs
+// damaged records.
 func (d *Desk) List(ctx context.Context, namespace string) ([]*Record, error) {
-	return d.store().list(ctx, namespace)
+	records, lost, err := d.store().list(ctx, namespace)
+	for _, damage := range lost {
+		d.Log.Warn("skipping a refactoring", "error", damage)
+	}
+	return records, err
 }
 
 // State returns the state that a stack has after a refactoring, for speculative plans.

@@ -116,6 +116,28 @@ func (r *Record) Stacks() (names []string) {
 	return names
 }
 
+// Gaining are the stacks into which a refactoring moves resources.
+func (r *Record) Gaining() map[string]bool {
+	names := map[string]bool{}
+	for _, m := range r.Moved {
+		if m.ToState != m.State && m.ToState != "" {
+			names[m.ToState] = true
+		}
+	}
+	return names
+}
+
+// Losing are the stacks out of which it moves or removes resources: those that gain by its undo.
+func (r *Record) Losing() map[string]bool {
+	names := map[string]bool{}
+	for _, m := range r.Moved {
+		if m.ToState != m.State {
+			names[m.State] = true
+		}
+	}
+	return names
+}
+
 // Reason describes the operation in a version of a state.
 func (r *Record) Reason() string {
 	verb := "refactoring"

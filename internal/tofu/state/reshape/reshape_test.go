@@ -214,13 +214,14 @@ var errKilled = errors.New("the server was killed")
 func TestAServerKilledAtEachStep(t *testing.T) {
 	var steps []string
 	w := newWorld(t)
+	first := w.propose()
 	w.desk.broken = func(step string) error {
 		if step != "retreat" {
 			steps = append(steps, step)
 		}
 		return nil
 	}
-	if _, err := w.desk.Apply(t.Context(), w.namespace, w.propose().ID, Approval{By: "ann"}); err != nil {
+	if _, err := w.desk.Apply(t.Context(), w.namespace, first.ID, Approval{By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	if len(steps) < 9 {

@@ -12,8 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/tofu/state"
@@ -103,8 +105,12 @@ func (s store) load(ctx context.Context, namespace, id string) (*Record, error) 
 		err = fmt.Errorf("%w. List them:\n    yuba refactor list -n %s", ErrNotFound, namespace)
 	}
 	var r Record
-	if err == nil {
-		err = json.Unmarshal(text, &r)
+	if err == nil && (json.Unmarshal(text, &r) != nil || r.Namespace != namespace || r.ID != id) {
+		err = errDamaged
+	}
+	var large *blob.TooLargeError
+	if errors.As(err, &large) {
+		err = fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the refactoring %s of %s: %w", id, namespace, err)
@@ -112,31 +118,35 @@ func (s store) load(ctx context.Context, namespace, id string) (*Record, error) 
 	return &r, nil
 }
 
-// list returns the records of a namespace, or of all for an empty one, newest first, without their moves.
-func (s store) list(ctx context.Context, namespace string) (records []*Record, err error) {
+// list returns the records of a namespace, or of all for an empty one, newest first, without their moves. A damaged
+// record must not hold up the others, so it is not an error: lost has one for each.
+func (s store) list(ctx context.Context, namespace string) (records []*Record, lost []error, err error) {
 	where := prefix
 	if namespace != "" {
 		where += namespace + "/"
 	}
 	for info, err := range s.blobs.List(ctx, where) {
 		if err != nil {
-			return nil, fmt.Errorf("list refactorings: %w", err)
+			return nil, nil, fmt.Errorf("list refactorings: %w", err)
 		}
 		parts := strings.Split(strings.TrimPrefix(info.Key, prefix), "/")
 		if len(parts) != 3 || parts[2] != recordName {
 			continue
 		}
 		r, err := s.load(ctx, parts[0], parts[1])
-		if errors.Is(err, ErrNotFound) {
-			continue
+		switch {
+		case err == nil:
+			records = append(records, r)
+		case errors.Is(err, ErrNotFound):
+		case hopeless(err):
+			lost = append(lost, fmt.Errorf("%w. If it was being applied, its states are still locked. Restore %s in the blob store from a backup, "+
+				"or compare those states, and then release their locks:\n    yuba force-unlock STACK %s -n %s", err, info.Key, parts[1], parts[0]))
+		default:
+			return nil, nil, err
 		}
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, r)
 	}
 	slices.SortFunc(records, func(a, b *Record) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID)) })
-	return records, nil
+	return records, lost, nil
 }
 
 func (s store) putState(ctx context.Context, r *Record, when, stack string, data []byte) error {
@@ -203,6 +213,35 @@ func (s store) drop(ctx context.Context, r *Record) error {
 		errs = append(errs, s.remove(ctx, info.Key))
 	}
 	return errors.Join(errs...)
+}
+
+// orphans are the blobs of refactorings without a record, if all of them are older than a time: a proposal or a deletion
+// was killed half-way. A young one may be a proposal that is just being stored.
+func (s store) orphans(ctx context.Context, before time.Time) (keys []string, err error) {
+	type refactoring struct {
+		keys   []string
+		stands bool
+	}
+	all := map[string]*refactoring{}
+	for info, err := range s.blobs.List(ctx, prefix) {
+		if err != nil {
+			return nil, fmt.Errorf("list refactorings: %w", err)
+		}
+		place, name := path.Split(info.Key)
+		r := all[place]
+		if r == nil {
+			r = &refactoring{}
+			all[place] = r
+		}
+		r.keys = append(r.keys, info.Key)
+		r.stands = r.stands || name == recordName || info.Modified.After(before)
+	}
+	for _, r := range all {
+		if !r.stands {
+			keys = append(keys, r.keys...)
+		}
+	}
+	return keys, nil
 }
 
 func (s store) remove(ctx context.Context, key string) error {

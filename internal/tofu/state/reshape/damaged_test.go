@@ -1,0 +1,113 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reshape
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
+)
+
+// blobsOf are the names of the blobs of the refactorings of a world.
+func (w *world) blobsOf() (names []string) {
+	w.t.Helper()
+	for info, err := range w.blobs.List(w.t.Context(), prefix+w.namespace+"/") {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		names = append(names, path.Base(info.Key))
+	}
+	return names
+}
+
+// TestADamagedRecordDoesNotHoldUpTheOthers: a server ended while it applied a refactoring, and the record of another
+// one is damaged.
+func TestADamagedRecordDoesNotHoldUpTheOthers(t *testing.T) {
+	w := newWorld(t)
+	r, idle := w.propose(), w.propose()
+	w.desk.broken = func(step string) error {
+		if step == "wrote a" {
+			return errKilled
+		}
+		return nil
+	}
+	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"}); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	const damaged = "refactor-20261128-100000-0badf00d"
+	for id, text := range map[string]string{damaged: "{", "refactor-of-another-namespace": `{"id":"refactor-x","namespace":"x","phase":"writing"}`} {
+		if err := w.blobs.PutBytes(t.Context(), w.desk.store().place(w.namespace, id, recordName), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says := func(err error) bool {
+		return errors.Is(err, errDamaged) && strings.Contains(err.Error(), damaged) && strings.Contains(err.Error(), "yuba force-unlock STACK "+damaged)
+	}
+	w.start()
+	open, err := w.desk.Repair(t.Context())
+	if open != 0 || !says(err) || w.all() != moved {
+		t.Errorf("%d are open, %v: %s", open, err, w.all())
+	}
+	if list, err := w.desk.List(t.Context(), w.namespace); err != nil || len(list) != 2 {
+		t.Errorf("%d records, %v", len(list), err)
+	}
+	if _, err := w.desk.Propose(t.Context(), w.namespace, "ann", w.stacks("a"), []moves.Step{{Verb: moves.Move, State: "a", From: "x.two", To: "x.zwei"}}); err != nil {
+		t.Errorf("another proposal: %v", err)
+	}
+	w.desk.Now = func() time.Time { return time.Now().Add(proposalLife + time.Hour) }
+	if err := w.desk.Collect(t.Context()); !says(err) {
+		t.Errorf("the collection: %v", err)
+	}
+	if _, err := w.desk.Get(t.Context(), w.namespace, idle.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("the old proposal: %v", err)
+	}
+}
+
+// TestAProposalThatIsNotStoredLeavesNothing: its person pressed Ctrl-C.
+func TestAProposalThatIsNotStoredLeavesNothing(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	w.desk.broken = func(step string) error {
+		if step == "stored b" {
+			if got := w.blobsOf(); !slices.Equal(got, []string{"after-a", "after-b", "before-a", "before-b"}) {
+				t.Errorf("before the end: %q", got)
+			}
+			cancel()
+			return ctx.Err()
+		}
+		return nil
+	}
+	_, err := w.desk.Propose(ctx, w.namespace, "ann", w.stacks("a", "b"), []moves.Step{{Verb: moves.Move, State: "a", From: "x.one", ToState: "b", To: "x.one"}})
+	if !errors.Is(err, context.Canceled) || len(w.blobsOf()) > 0 {
+		t.Errorf("%v, and these blobs: %q", err, w.blobsOf())
+	}
+}
+
+// TestBlobsWithoutARecordAreCollected: a server was killed while it stored or deleted a proposal.
+func TestBlobsWithoutARecordAreCollected(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.desk.Apply(t.Context(), w.namespace, w.propose().ID, Approval{By: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	applied := w.blobsOf()
+	killed := &Record{Namespace: w.namespace, ID: "refactor-20261128-100000-0badf00d"}
+	for _, when := range []string{before, after} {
+		if err := w.desk.store().putState(t.Context(), killed, when, "a", document(7, "la", "x.one")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.desk.Collect(t.Context()); err != nil || len(w.blobsOf()) != len(applied)+2 {
+		t.Errorf("a proposal that is being stored: %v, %q", err, w.blobsOf())
+	}
+	w.desk.Now = func() time.Time { return time.Now().Add(proposalLife + time.Hour) }
+	if err := w.desk.Collect(t.Context()); err != nil || !slices.Equal(w.blobsOf(), applied) {
+		t.Errorf("an old one: %v, %q, want %q", err, w.blobsOf(), applied)
+	}
+}
