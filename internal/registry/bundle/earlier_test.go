@@ -8,8 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
-	"log"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -106,7 +105,7 @@ func TestProvidersOfAnEarlierAttemptAreForTheSame(t *testing.T) {
 
 // A tag that has moved, an image and a release that are not asked for any more are not packed.
 func TestABundleHasNoToolsAndImagesOfAnEarlierAttempt(t *testing.T) {
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	server := httptest.NewServer(registry.New(registry.Logger(slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo))))
 	defer server.Close()
 	host, dir := strings.TrimPrefix(server.URL, "http://"), filepath.Join(t.TempDir(), "parts")
 	push := func(text string) {
