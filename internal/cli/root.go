@@ -129,7 +129,9 @@ func newRoot(a *session.App) *cobra.Command {
 	addTo(root, groupGitOps, gitops.NewGetCommand(a), gitops.NewTreeCommand(a), gitops.NewEventsCommand(a), tenants.NewTenantCommand(a), gitops.NewPullCommand(a), gitops.NewTagCommand(a),
 		gitops.NewBuildCommand(a), gitops.NewDiffCommand(a), registry.NewCommand(a))
 	addTo(root, groupState, state.NewStateCommand(a), refactor.NewCommand(a), state.NewForceUnlockCommand(a), state.NewConsoleCommand(a), state.NewShellCommand(a))
-	addTo(root, groupServer, server.NewBackupCommand(a), server.NewRestoreCommand(a), sealing.NewCommand(a), secrets.NewCommand(a), handover.NewCommand(a), handover.NewTakeBackCommand(a), move.NewCommand(a), state.NewAdoptCommand(a), vault.NewCommand(a), bundle.NewCommand(a), server.NewToolsCommand(a), server.NewProvidersCommand(a), server.NewCRDsCommand(a), server.NewKubectlCommand(a), server.NewVersionCommand(a))
+	providers := server.NewProvidersCommand(a)
+	providers.AddCommand(state.NewProvidersLockCommand(a))
+	addTo(root, groupServer, server.NewBackupCommand(a), server.NewRestoreCommand(a), sealing.NewCommand(a), secrets.NewCommand(a), handover.NewCommand(a), handover.NewTakeBackCommand(a), move.NewCommand(a), state.NewAdoptCommand(a), vault.NewCommand(a), bundle.NewCommand(a), server.NewToolsCommand(a), providers, server.NewCRDsCommand(a), server.NewKubectlCommand(a), server.NewVersionCommand(a))
 	root.AddCommand(server.NewCompletionCommand(a), newExitCodesTopic(), newTfctlTopic(), newFluxTopic())
 	root.AddCommand(newHomesTopic(root))
 	root.SetHelpCommand(newHelpCommand())

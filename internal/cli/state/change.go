@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -180,7 +181,7 @@ func storesVersions(s *session.Session, t *infrav1.Terraform, action string) err
 func carryChange(ctx context.Context, s *session.Session, key types.NamespacedName, change run.StateChange, expect string) (run.Record, error) {
 	action := "state " + string(change.Verb) + " of"
 	if change.Verb.Inspects() {
-		action = string(change.Verb) + " of"
+		action = strings.Join(change.Verb.Words(), " ") + " of"
 	}
 	rec, err := s.Content.Change(ctx, key.Namespace, key.Name, change, expect)
 	if err != nil {

@@ -125,6 +125,8 @@ func TestWhoMayBreakALock(t *testing.T) {
 	checkStatus(t, err, http.StatusConflict, "has changed")
 	_, err = changes.Change(t.Context(), s.namespace, "vpc", run.StateChange{Verb: run.StateUnlock, Args: []string{"l1"}}, "")
 	checkStatus(t, err, http.StatusForbidden, "terraforms/unlock")
+	_, err = changes.Change(t.Context(), s.namespace, "vpc", run.StateChange{Verb: run.StateProvidersLock, Args: []string{"linux_amd64"}, Preview: true}, "moved")
+	checkStatus(t, err, http.StatusConflict, "has changed") // it reads no state
 	reads := []run.StateChange{{Verb: run.StateList}, {Verb: run.StateShow, Args: []string{"a.b"}}, {Verb: run.StateGraph, Preview: true},
 		{Verb: run.StateConsole, Preview: true, Input: []byte("1\n")}}
 	for _, read := range reads {

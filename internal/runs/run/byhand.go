@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -40,7 +41,7 @@ func (s *Spec) Title() string {
 	switch {
 	case s.StateChange == nil:
 	case s.StateChange.Verb.Inspects():
-		title = string(s.StateChange.Verb)
+		title = strings.Join(s.StateChange.Verb.Words(), " ")
 	default:
 		title = "state " + string(s.StateChange.Verb)
 		if s.StateChange.Preview {
@@ -65,7 +66,14 @@ var verbs = map[StateVerb]struct{ least, most int }{
 	StateMove: {2, 2}, StateRemove: {1, 1000}, StateImport: {2, 2}, StatePush: {0, 0}, StateRollback: {1, 1}, StateMigrate: {0, 0},
 	StateUnlock: {1, 1}, StateList: {0, 1000}, StateShow: {1, 1},
 	StateTaint: {1, 1}, StateUntaint: {1, 1}, StateReplaceProvider: {2, 2}, StateRefresh: {0, 1000}, StateConsole: {0, 0}, StateGraph: {0, 0},
+	StateProvidersLock: {1, maxPlatforms},
 }
+
+// maxPlatforms limits the platforms of a lock file: for each, the tool downloads all providers.
+const maxPlatforms = 20
+
+// platform is what the tool calls a target platform, such as linux_amd64.
+var platform = regexp.MustCompile(`^[a-z0-9]{1,32}_[a-z0-9]{1,32}$`)
 
 // MaxInput limits the expressions of a console.
 const MaxInput = 64 << 10
@@ -93,6 +101,9 @@ func (c *StateChange) Check() error {
 		return errors.New(string(c.Verb) + " changes nothing: it is a preview")
 	case c.Verb == StateConsole && (len(c.Input) == 0 || len(c.Input) > MaxInput):
 		return fmt.Errorf("console requires expressions, of at most %d bytes", MaxInput)
+	}
+	if i := slices.IndexFunc(c.Args, func(a string) bool { return !platform.MatchString(a) }); c.Verb == StateProvidersLock && i >= 0 {
+		return fmt.Errorf("%s is not a platform such as linux_amd64 or darwin_arm64", quoted(c.Args[i]))
 	}
 	for _, arg := range append(slices.Clone(c.Args), cmp.Or(c.BreakLock, "none")) {
 		if arg == "" || strings.HasPrefix(arg, "-") || strings.ContainsFunc(arg, func(r rune) bool { return r < ' ' }) {

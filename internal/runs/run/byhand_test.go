@@ -41,6 +41,10 @@ func TestStateChangesThatCanBeAskedFor(t *testing.T) {
 		"no expressions":                    {StateChange{Verb: StateConsole, Preview: true}, "requires expressions"},
 		"too many expressions":              {StateChange{Verb: StateConsole, Preview: true, Input: make([]byte, MaxInput+1)}, "at most"},
 		"a graph":                           {StateChange{Verb: StateGraph, Preview: true}, ""},
+		"a lock file":                       {StateChange{Verb: StateProvidersLock, Preview: true, Args: []string{"linux_amd64", "darwin_arm64"}}, ""},
+		"a lock file for no platform":       {StateChange{Verb: StateProvidersLock, Preview: true}, "wrong number of arguments"},
+		"a lock file for a flag":            {StateChange{Verb: StateProvidersLock, Preview: true, Args: []string{"-fs-mirror=/etc"}}, "is not a platform"},
+		"a lock file for a path":            {StateChange{Verb: StateProvidersLock, Preview: true, Args: []string{"linux_amd64/../x"}}, "is not a platform"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			err := test.change.Check()
@@ -107,9 +111,12 @@ func TestWhichVerbsHavePreviews(t *testing.T) {
 		StateMove: both, StateRemove: both, StateImport: both, StateRollback: both, StateMigrate: both,
 		StateTaint: both, StateUntaint: both, StateReplaceProvider: both, StateRefresh: both,
 		StatePush: none, StateUnlock: none, StateList: none, StateShow: none,
-		StateConsole: only, StateGraph: only,
+		StateConsole: only, StateGraph: only, StateProvidersLock: only,
 	} {
 		c := StateChange{Verb: verb, Args: slices.Repeat([]string{"a.b"}, verbs[verb].least), State: []byte("{}"), Input: []byte("1\n")}
+		if verb == StateProvidersLock {
+			c.Args = []string{"linux_amd64"}
+		}
 		if err := c.Check(); (err == nil) != (previews != only) {
 			t.Errorf("%s: %v", verb, err)
 		}

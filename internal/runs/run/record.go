@@ -182,7 +182,10 @@ func (r Record) Changing() bool {
 }
 
 // Reads reports whether the run only reads.
-func (r Record) Reads() bool { return r.Spec.StateChange != nil && r.Spec.StateChange.Verb.Reads() }
+func (r Record) Reads() bool {
+	c := r.Spec.StateChange
+	return c != nil && (c.Verb.Reads() || c.Verb.Inspects())
+}
 
 // ErrNotFound means that a run is not stored.
 var ErrNotFound = errors.New("there is no such run")

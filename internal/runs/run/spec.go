@@ -6,6 +6,7 @@ package run
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -234,13 +235,22 @@ const (
 	// have no change to preview: Preview is true.
 	StateConsole StateVerb = "console"
 	StateGraph   StateVerb = "graph"
+	// StateProvidersLock answers with the dependency lock file for the platforms in Args. It reads no state.
+	StateProvidersLock StateVerb = "providers-lock"
 )
 
-// Inspects reports whether a verb asks about the program and the state together, without a change to preview.
-func (v StateVerb) Inspects() bool { return v == StateConsole || v == StateGraph }
+// Inspects reports whether a verb asks about the program, without a change to preview.
+func (v StateVerb) Inspects() bool {
+	return v == StateConsole || v == StateGraph || v == StateProvidersLock
+}
 
-// Reads reports whether a verb only reads. Its answer can have what others may not read.
-func (v StateVerb) Reads() bool { return v.Inspects() || v == StateList || v == StateShow }
+// Reads reports whether a verb only reads a state. Its answer can have what others may not read.
+func (v StateVerb) Reads() bool {
+	return v == StateConsole || v == StateGraph || v == StateList || v == StateShow
+}
+
+// Words are the tool's words for a verb that inspects.
+func (v StateVerb) Words() []string { return strings.Split(string(v), "-") }
 
 // StateChange is the change that an OperationState run makes.
 type StateChange struct {

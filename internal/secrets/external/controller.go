@@ -23,6 +23,7 @@ import (
 
 	externalv1 "github.com/yuba-dev/yuba/api/external/v1"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
+	"github.com/yuba-dev/yuba/internal/secrets/external/turns"
 	"github.com/yuba-dev/yuba/internal/secrets/remote"
 )
 
@@ -66,9 +67,6 @@ type Reconciler struct {
 // tokens keeps the tokens of all stores.
 func (r *Reconciler) tokens() *remote.Tokens { return &r.kept }
 
-// workers is how many objects of a kind are reconciled concurrently. Most of the time, they wait for stores. See share.
-const workers = 8
-
 // SetupWithManager starts the controllers.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	if err := r.index(ctx, mgr.GetFieldIndexer()); err != nil {
@@ -84,8 +82,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	for _, kind := range []string{"Secret", "ConfigMap"} {
 		b = b.WatchesMetadata(metadataOf(kind), handler.EnqueueRequestsFromMapFunc(r.namers(kind)))
 	}
-	t := newTurns()
-	if err := b.WatchesRawSource(t.source()).WithOptions(reconciling.Options(workers)).Complete(t.fair(r.reconcile)); err != nil {
+	t := turns.New()
+	if err := b.WatchesRawSource(t.Source()).WithOptions(reconciling.Options(turns.Workers)).Complete(t.Fair(r.reconcile)); err != nil {
 		return fmt.Errorf("set up the controller of ExternalSecrets: %w", err)
 	}
 	return r.setupStores(mgr)

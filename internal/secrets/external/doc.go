@@ -14,6 +14,7 @@
 //
 //   - A SecretStore uses credentials of its own namespace only. A ClusterSecretStore uses those of the namespaces
 //     that it names, and only for namespaces that its conditions allow. The server lends nobody its own identity.
+//   - Stores that do not answer delay only the objects that name them, see package turns.
 //   - Servers that stores name are reached as package outbound allows.
 //   - Only the keys that an ExternalSecret wrote are changed or removed in a target.
 //   - No value is in a condition, an event or a log.

@@ -48,8 +48,9 @@ var shared struct {
 	aws    *ssmtest.Server
 	google *cloudtest.Google
 	azure  *cloudtest.Azure
-	// slow never answers.
-	slow *httptest.Server
+	// slow never answers. holding is how many requests it has.
+	slow    *httptest.Server
+	holding atomic.Int64
 	// theirs: another program works on the kinds. asked counts the questions about it.
 	theirs atomic.Bool
 	asked  atomic.Int64
@@ -97,7 +98,11 @@ func newWorld(t *testing.T) *world {
 func start(t testing.TB) error {
 	shared.vault, shared.aws = vaulttest.New(t), ssmtest.New(t)
 	shared.google, shared.azure = cloudtest.NewGoogle(t), cloudtest.NewAzure(t)
-	shared.slow = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	shared.slow = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		shared.holding.Add(1)
+		defer shared.holding.Add(-1)
+		<-r.Context().Done()
+	}))
 	t.Cleanup(shared.slow.Close)
 	var reachable []string
 	for _, address := range []string{shared.slow.URL, shared.vault.URL, shared.google.URL, shared.azure.URL} {

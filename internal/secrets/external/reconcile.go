@@ -21,6 +21,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
 	"github.com/yuba-dev/yuba/internal/secrets/external/decide"
+	"github.com/yuba-dev/yuba/internal/secrets/external/turns"
 )
 
 // maxMessage bounds the messages of conditions.
@@ -43,8 +44,8 @@ type otherError struct{ controller string }
 
 func (e *otherError) Error() string { return "the store belongs to the controller " + e.controller }
 
-// reconcile refreshes the target of an ExternalSecret.
-func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+// reconcile refreshes the target of an ExternalSecret, when it is its stores' turn.
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, ask turns.Ask) (ctrl.Result, error) {
 	var es externalv1.ExternalSecret
 	if err := r.Client.Get(ctx, req.NamespacedName, &es); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -62,6 +63,9 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	f := r.facts(&es, target)
 	if due := decide.Due(f); !due.Read {
 		return ctrl.Result{RequeueAfter: due.Next}, nil
+	}
+	if !ask(storeKeys(&es)...) {
+		return ctrl.Result{}, nil
 	}
 	before := es.DeepCopy()
 	act, err := r.refreshInTime(ctx, &es, target)

@@ -23,6 +23,7 @@ import (
 	externalv1 "github.com/yuba-dev/yuba/api/external/v1"
 	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 	"github.com/yuba-dev/yuba/internal/kit/shorten"
+	"github.com/yuba-dev/yuba/internal/secrets/external/turns"
 )
 
 // regionRE and locationRE are the names of regions, which become a part of a host's name.
@@ -57,11 +58,11 @@ func (r *Reconciler) setupStores(mgr ctrl.Manager) error {
 				return reconciling.Find(ctx, r.Client, r.Log, kind.list.DeepCopyObject().(client.ObjectList), indexCredentials, of+"/"+o.GetNamespace()+"/"+o.GetName()) //nolint:forcetypeassert // a copy of one
 			}))
 		}
-		check := func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-			return r.checkStore(ctx, req, kind.object.DeepCopyObject().(client.Object)) //nolint:forcetypeassert // a copy of one
+		check := func(ctx context.Context, req ctrl.Request, ask turns.Ask) (ctrl.Result, error) {
+			return r.checkStore(ctx, req, kind.object.DeepCopyObject().(client.Object), ask) //nolint:forcetypeassert // a copy of one
 		}
-		t := newTurns()
-		if err := b.WatchesRawSource(t.source()).WithOptions(reconciling.Options(workers)).Complete(t.fair(check)); err != nil {
+		t := turns.New()
+		if err := b.WatchesRawSource(t.Source()).WithOptions(reconciling.Options(turns.Workers)).Complete(t.Fair(check)); err != nil {
 			return fmt.Errorf("set up the controller of %ss: %w", kind.name, err)
 		}
 	}
@@ -83,8 +84,8 @@ func specOf(o client.Object) *externalv1.SecretStoreSpec {
 	return &o.(*externalv1.SecretStore).Spec //nolint:forcetypeassert // there are two kinds
 }
 
-// checkStore writes the condition of a store.
-func (r *Reconciler) checkStore(ctx context.Context, req ctrl.Request, o client.Object) (ctrl.Result, error) {
+// checkStore writes the condition of a store, when it is its turn.
+func (r *Reconciler) checkStore(ctx context.Context, req ctrl.Request, o client.Object, ask turns.Ask) (ctrl.Result, error) {
 	if err := r.Client.Get(ctx, req.NamespacedName, o); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -93,6 +94,9 @@ func (r *Reconciler) checkStore(ctx context.Context, req ctrl.Request, o client.
 	}
 	spec, status := specOf(o), statusOf(o)
 	if !slices.Contains(ours, spec.Controller) {
+		return ctrl.Result{}, nil
+	}
+	if !ask(req.String()) {
 		return ctrl.Result{}, nil
 	}
 	before := o.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of one
@@ -120,7 +124,7 @@ func (r *Reconciler) checkStore(ctx context.Context, req ctrl.Request, o client.
 		if err := s.Check(limited); err != nil {
 			fail(externalv1.ReasonValidationFailed, err)
 			next = min(next, failing)
-			if limited.Err() != nil { // it held a worker all the time
+			if limited.Err() != nil { // it had a turn all the time
 				next = usual
 			}
 		}

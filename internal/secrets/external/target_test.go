@@ -162,7 +162,7 @@ spec:
     template:
       type: kubernetes.io/basic-auth
       mergePolicy: Merge
-      metadata: {labels: {app: "{{ .user }}"}, annotations: {length: "{{ .password | len }}"}}
+      metadata: {labels: {app: "{{ .user }}"}, annotations: {length: "{{ .password | len }}", reloader.stakater.com/match: "true"}}
       data: {url: "postgres://{{ .user }}:{{ .password }}@db"}
       templateFrom:
       - configMap: {name: templates, items: [{key: app.ini}, {key: more, templateAs: KeysAndValues}]}
@@ -171,7 +171,7 @@ spec:
 	w.has("shop", map[string]string{"app.ini": "user=shop\n", "password": "hunter2", "shop_key": "aHVudGVyMg==", "url": "postgres://shop:hunter2@db", "user": "shop"})
 	w.await("shop", externalv1.ReasonSecretSynced, "")
 	s := w.has("shop", map[string]string{"app.ini": "user=shop\n", "password": "hunter2", "shop_key": "aHVudGVyMg==", "url": "postgres://shop:hunter2@db", "user": "shop"})
-	if s.Labels["app"] != "shop" || s.Labels["tier"] != "SHOP" || s.Annotations["length"] != "7" || s.Type != corev1.SecretTypeBasicAuth {
+	if s.Labels["app"] != "shop" || s.Labels["tier"] != "SHOP" || s.Annotations["length"] != "7" || s.Annotations["reloader.stakater.com/match"] != "true" || s.Type != corev1.SecretTypeBasicAuth {
 		t.Errorf("the target is %v of type %s", s.ObjectMeta, s.Type)
 	}
 	// A ConfigMap with templates is watched once it is named.

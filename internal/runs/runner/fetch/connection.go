@@ -35,8 +35,8 @@ type Registry struct {
 // Patience is the environment variable that lets the tool wait for a registry whose server restarts.
 const Patience = "TF_REGISTRY_CLIENT_TIMEOUT=180"
 
-// services are the paths of the registry that answer for a host, by protocol.
-type services map[string]string
+// Services are the paths of the registry that answer for a host, by protocol.
+type Services map[string]string
 
 // The protocols of registries, as services of a host.
 const (
@@ -45,35 +45,47 @@ const (
 )
 
 // OwnServices are the protocols of the registry's host.
-func (r *Registry) OwnServices() services {
-	return services{modulesProtocol: registryproxy.Modules, providersProtocol: registryproxy.Providers}
+func (r *Registry) OwnServices() Services {
+	return Services{modulesProtocol: registryproxy.Modules, providersProtocol: registryproxy.Providers}
 }
 
 // forModules returns the host and services for the download of modules.
-func (r *Registry) forModules() (string, services) {
+func (r *Registry) forModules() (string, Services) {
 	if r == nil || r.Host == "" {
 		return "", nil
 	}
-	return r.Host, services{modulesProtocol: registryproxy.Modules}
+	return r.Host, Services{modulesProtocol: registryproxy.Modules}
 }
 
 // forProvider returns the host and services for the download of a provider; none if it comes from
 // its own registry.
-func (r *Registry) forProvider(a providers.Address) (string, services) {
+func (r *Registry) forProvider(a providers.Address) (string, Services) {
 	switch {
 	case r == nil:
 		return "", nil
 	case IsHost(a.Host, r.Host):
-		return a.Host, services{providersProtocol: registryproxy.Providers}
+		return a.Host, Services{providersProtocol: registryproxy.Providers}
 	case r.Mirror.Serves(a.String()):
-		return a.Host, services{providersProtocol: registryproxy.Upstream(a.Host)}
+		return a.Host, Services{providersProtocol: registryproxy.Upstream(a.Host)}
 	}
 	return "", nil
 }
 
+// Serves returns where the server's registry answers for a provider; no services if the provider comes from
+// its own registry, as declined may explain.
+func (r *Registry) Serves(ctx context.Context, a providers.Address) (host string, at Services, declined string) {
+	if host, at = r.forProvider(a); at == nil {
+		return "", nil, ""
+	}
+	if declined = r.declines(ctx, at, a); declined != "" {
+		return "", nil, declined
+	}
+	return host, at, ""
+}
+
 // declines returns why the mirror does not serve a provider, if the server says so: its lists, the
 // rights of the stack, or a host in a private network.
-func (r *Registry) declines(ctx context.Context, at services, a providers.Address) string {
+func (r *Registry) declines(ctx context.Context, at Services, a providers.Address) string {
 	path := at[providersProtocol]
 	if !registryproxy.IsUpstream(path) {
 		return ""
@@ -90,12 +102,12 @@ func IsHost(a, b string) bool {
 type Connection struct {
 	proxy    *registryproxy.Proxy
 	host     string
-	services services
+	services Services
 }
 
 // Connect connects a program to the registry, for a host and its services. The connection is nil
 // without services, or if the stack's own configuration has a block for the host.
-func (r *Registry) Connect(host string, at services, own []byte) (*Connection, error) {
+func (r *Registry) Connect(host string, at Services, own []byte) (*Connection, error) {
 	if r == nil || len(at) == 0 || configuresHost(own, host) {
 		return nil, nil //nolint:nilnil // nothing to connect to
 	}

@@ -57,7 +57,7 @@ func TestTheHostInCLIConfigurations(t *testing.T) {
 		"JSON":                    {"{\"disable_checkpoint\": true}", "\"" + host + "\":{\"services\":{\"modules.v1\":\"http://127.0.0.1:"},
 		"JSON with hosts":         {"{\"host\": {\"a.example.com\": {}}}", ""},
 	} {
-		c2, err := r.Connect(host, services{modulesProtocol: "/v1/modules/"}, []byte(c.own))
+		c2, err := r.Connect(host, Services{modulesProtocol: "/v1/modules/"}, []byte(c.own))
 		if err != nil {
 			t.Fatal(err)
 		}

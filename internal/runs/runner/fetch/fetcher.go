@@ -65,11 +65,7 @@ func (f *Fetcher) Provider(ctx context.Context, dir, mirror string, a providers.
 	if err != nil {
 		return err
 	}
-	host, services := f.Registry.forProvider(a)
-	declined := f.Registry.declines(ctx, services, a)
-	if declined != "" { // the provider comes from its own registry, as without a mirror
-		services = nil
-	}
+	host, services, declined := f.Registry.Serves(ctx, a)
 	if f, err = f.connected(host, services); err != nil {
 		return err
 	}
@@ -90,7 +86,7 @@ func (f *Fetcher) Provider(ctx context.Context, dir, mirror string, a providers.
 }
 
 // connected returns a fetcher that is connected to the registry for a host, if there are services.
-func (f *Fetcher) connected(host string, at services) (*Fetcher, error) {
+func (f *Fetcher) connected(host string, at Services) (*Fetcher, error) {
 	connection, err := f.Registry.Connect(host, at, f.Config)
 	if err != nil {
 		return nil, err

@@ -108,16 +108,24 @@ func (d *downloads) providerScopes() []*providers.Scope {
 
 // connected runs a program of the stack's own init with a connection to the registry.
 func (d *downloads) connected(program *supervisor.Supervisor, do func() error) error {
-	w, limits := d.site.Space, d.run.Spec.Limits
 	revoked := d.run.Spec.RevokedFor()[0]
 	if d.run.Spec.Destroy && revoked == run.NoRevoked { // the tool asks once, so for all
 		revoked = run.AllRevoked
 	}
 	r := d.registry(revoked, false)
-	if r == nil || r.Host == "" || limits.Network == run.NoNetwork && len(limits.Isolated) == 0 {
+	if r == nil || r.Host == "" {
 		return do()
 	}
-	connection, err := r.Connect(r.Host, r.OwnServices(), d.run.Spec.CLIConfig)
+	return d.through(program, r, r.Host, r.OwnServices(), do)
+}
+
+// through runs a program of the stack with a connection to these services of the registry.
+func (d *downloads) through(program *supervisor.Supervisor, r *fetch.Registry, host string, at fetch.Services, do func() error) error {
+	w, limits := d.site.Space, d.run.Spec.Limits
+	if len(at) == 0 || limits.Network == run.NoNetwork && len(limits.Isolated) == 0 {
+		return do()
+	}
+	connection, err := r.Connect(host, at, d.run.Spec.CLIConfig)
 	if err != nil || connection == nil {
 		return orDo(err, do)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/execution"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
+	"github.com/yuba-dev/yuba/internal/runs/runner/initstep"
 	"github.com/yuba-dev/yuba/internal/runs/runner/process"
 	"github.com/yuba-dev/yuba/internal/runs/runner/statekeeper"
 	"github.com/yuba-dev/yuba/internal/runs/runner/supervisor"
@@ -28,6 +29,7 @@ type stateStep struct {
 	keeper   *statekeeper.Keeper
 	program  *supervisor.Supervisor
 	planning *planStep
+	init     *initstep.Step
 }
 
 // pushedName is the state to push to a custom backend, backupName the backup that tofu always
@@ -54,6 +56,8 @@ func (s *stateStep) stateSteps() []execution.Step {
 		switch change.Verb {
 		case run.StateConsole, run.StateGraph:
 			preview = s.inspect
+		case run.StateProvidersLock:
+			preview = s.lockProviders
 		case run.StateRefresh, run.StateRollback:
 			preview = s.planChange
 		}

@@ -33,7 +33,7 @@ func New(t *execution.Run, at *execution.Site, keeper *statekeeper.Keeper, progr
 		init:      init,
 		planning:  planning,
 		applying:  &applyStep{run: t, site: at, keeper: keeper, program: program, locks: locks, init: init, planning: planning},
-		changing:  &stateStep{run: t, site: at, keeper: keeper, program: program, planning: planning},
+		changing:  &stateStep{run: t, site: at, keeper: keeper, program: program, planning: planning, init: init},
 	}
 }
 

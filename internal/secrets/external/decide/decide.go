@@ -116,7 +116,7 @@ func periodic(f Facts) bool {
 func After(f Facts, o Outcome) time.Duration {
 	bound := map[Outcome]time.Duration{Failed: Retry, Mistaken: Recheck}[o]
 	switch {
-	case o == Late: // it held a worker all the time, so a short interval must not repeat it at once
+	case o == Late: // it had a turn all the time, so a short interval must not repeat it at once
 		return Recheck
 	case bound > 0 && periodic(f):
 		return max(min(f.Interval, bound), shortest)

@@ -1,0 +1,259 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package turns
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// The bounds. Turns aside wait for the network, so they may be many: 32 namespaces fill them.
+const (
+	Places     = 8
+	Aside      = 64
+	Share      = 2
+	StoreShare = 4
+	// Workers is how many a controller needs: some are left for requests without a turn.
+	Workers = Places + Aside + 8
+	// Quick is how long a turn may have a place.
+	Quick = 2 * time.Second
+	// forgetAfter is when a store that nobody asked since is no longer slow.
+	forgetAfter = time.Hour
+)
+
+// Turns are those of one controller.
+type Turns struct {
+	mu sync.Mutex
+	// held are the turns, in the order of their begin.
+	held []*turn
+	// waiting are requests in the order in which they first asked.
+	waiting []*waiter
+	// slow is when a store was last slow.
+	slow  map[string]time.Time
+	again chan event.GenericEvent
+}
+
+// turn is what a request holds.
+type turn struct {
+	namespace string
+	stores    []string
+	begin     time.Time
+	// aside is true if it has no place. late is true after Quick.
+	aside, late bool
+}
+
+// waiter is a request without a turn. called is true while it is queued to have one.
+type waiter struct {
+	request ctrl.Request
+	turn
+	called bool
+}
+
+// New returns the turns of a controller.
+func New() *Turns {
+	return &Turns{slow: map[string]time.Time{}, again: make(chan event.GenericEvent)}
+}
+
+// Source queues requests again.
+func (t *Turns) Source() source.Source {
+	return source.Channel(t.again, &handler.EnqueueRequestForObject{})
+}
+
+// Ask takes a turn for the request's stores, which lasts until the end of the reconciliation. If it is false, do
+// nothing more: the request is queued again.
+type Ask func(stores ...string) bool
+
+// Fair gives requests turns. do asks at most once.
+func (t *Turns) Fair(do func(context.Context, ctrl.Request, Ask) (ctrl.Result, error)) reconcile.Func {
+	return func(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+		var mine *turn
+		var late *time.Timer
+		asked := false
+		defer func() {
+			switch {
+			case mine != nil:
+				late.Stop()
+				t.end(ctx, mine)
+			case !asked:
+				t.forget(ctx, req)
+			}
+		}()
+		return do(ctx, req, func(stores ...string) bool {
+			asked = true
+			if mine = t.take(req, stores); mine == nil {
+				return false
+			}
+			late = time.AfterFunc(Quick, func() { t.takesLong(ctx, mine) })
+			return true
+		})
+	}
+}
+
+// take returns the request's turn, or makes it wait.
+func (t *Turns) take(req ctrl.Request, stores []string) *turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	stores = slices.Compact(slices.Sorted(slices.Values(stores)))
+	mine := &turn{namespace: req.Namespace, stores: stores, begin: time.Now()}
+	i := slices.IndexFunc(t.waiting, func(w *waiter) bool { return w.request == req })
+	if t.fits(mine, t.held) {
+		if i >= 0 {
+			t.waiting = slices.Delete(t.waiting, i, i+1)
+		}
+		t.held = append(t.held, mine)
+		return mine
+	}
+	if i < 0 {
+		t.waiting, i = append(t.waiting, &waiter{request: req}), len(t.waiting)
+	}
+	t.waiting[i].turn, t.waiting[i].called = *mine, false
+	return nil
+}
+
+// fits reports whether a turn may begin beside others, and says where.
+func (t *Turns) fits(mine *turn, others []*turn) bool {
+	mine.aside = t.areSlow(mine.stores)
+	lane, share := 0, 0
+	stores := map[string]int{}
+	for _, o := range others {
+		if o.aside == mine.aside {
+			lane++
+		}
+		if o.namespace == mine.namespace {
+			share++
+		}
+		for _, s := range o.stores {
+			stores[s]++
+		}
+	}
+	switch {
+	case mine.aside && lane >= Aside, !mine.aside && lane >= Places:
+		return false
+	case mine.namespace != "" && share >= Share: // administrators make the objects without a namespace
+		return false
+	}
+	return !slices.ContainsFunc(mine.stores, func(s string) bool { return stores[s] >= StoreShare })
+}
+
+// areSlow reports whether one of the stores is slow.
+func (t *Turns) areSlow(stores []string) bool {
+	return slices.ContainsFunc(stores, func(s string) bool { _, slow := t.slow[s]; return slow })
+}
+
+// end ends a turn.
+func (t *Turns) end(ctx context.Context, mine *turn) {
+	t.change(ctx, func() {
+		t.held = slices.DeleteFunc(t.held, func(o *turn) bool { return o == mine })
+		if time.Since(mine.begin) >= Quick {
+			t.setSlow(mine.stores)
+			return
+		}
+		for _, s := range mine.stores {
+			delete(t.slow, s)
+		}
+	})
+}
+
+// takesLong puts a turn aside.
+func (t *Turns) takesLong(ctx context.Context, mine *turn) {
+	t.change(ctx, func() {
+		if slices.Contains(t.held, mine) {
+			mine.late = true
+			t.setSlow(mine.stores)
+		}
+	})
+}
+
+// setSlow remembers slow stores, and forgets those that are gone.
+func (t *Turns) setSlow(stores []string) {
+	now := time.Now()
+	for s, at := range t.slow {
+		if now.Sub(at) > forgetAfter {
+			delete(t.slow, s)
+		}
+	}
+	for _, s := range stores {
+		t.slow[s] = now
+	}
+}
+
+// forget ends the waiting of a request that needs no turn any more.
+func (t *Turns) forget(ctx context.Context, req ctrl.Request) {
+	t.mu.Lock()
+	waits := slices.ContainsFunc(t.waiting, func(w *waiter) bool { return w.request == req })
+	t.mu.Unlock()
+	if waits {
+		t.change(ctx, func() {
+			t.waiting = slices.DeleteFunc(t.waiting, func(w *waiter) bool { return w.request == req })
+		})
+	}
+}
+
+// change changes who has turns, and queues the requests that can have one now.
+func (t *Turns) change(ctx context.Context, do func()) {
+	t.mu.Lock()
+	do()
+	called := t.call()
+	t.mu.Unlock()
+	for _, req := range called {
+		o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name}}
+		select {
+		case t.again <- event.GenericEvent{Object: client.Object(o)}:
+		case <-ctx.Done(): // the server ends
+		}
+	}
+}
+
+// call returns the requests that can have a turn, in the order in which they asked.
+func (t *Turns) call() (called []ctrl.Request) {
+	places, aside := 0, 0
+	for _, o := range t.held {
+		if o.aside {
+			aside++
+		}
+	}
+	for _, o := range t.held {
+		if o.late && !o.aside && aside < Aside {
+			o.aside = true
+			aside++
+		}
+		if !o.aside {
+			places++
+		}
+	}
+	with := slices.Clone(t.held)
+	for _, w := range t.waiting {
+		if w.called {
+			with = append(with, &w.turn)
+		}
+	}
+	for _, w := range t.waiting {
+		full := places >= Places // thousands may wait: for most of them this is all that is asked
+		if t.areSlow(w.stores) {
+			full = aside >= Aside
+		}
+		if w.called || full || !t.fits(&w.turn, with) {
+			continue
+		}
+		w.called = true
+		with = append(with, &w.turn)
+		called = append(called, w.request)
+		if w.aside {
+			aside++
+		} else {
+			places++
+		}
+	}
+	return called
+}
