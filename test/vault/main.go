@@ -10,7 +10,7 @@
 //
 // It starts as Vault does: not initialized, or sealed if the directory has data. Without a directory, its storage is in
 // memory. It prints its address when it serves, and runs until its standard input ends. With "server", it is started as Vault
-// itself is, so that it takes the place of Vault's image: the file has the listener and the storage "file", and a signal
+// itself is, so that it takes the place of Vault's image: the file has the listener and the storage "file" or "raft", and a signal
 // ends it; on SIGHUP it reads its certificate again. For tests only.
 package main
 
@@ -64,12 +64,14 @@ type options struct {
 	listen, data string
 	// tls has the certificate of the API; nil: it is served in clear text.
 	tls *tls.Config
+	// cluster is set for a server of several.
+	cluster *cluster
 	// ended ends the server.
 	ended <-chan struct{}
 }
 
 func serve(o options, logger hclog.Logger) error {
-	storage, err := storageIn(o.data, logger)
+	storage, err := storageIn(o, logger)
 	if err != nil {
 		return fmt.Errorf("open the storage: %w", err)
 	}
@@ -82,15 +84,24 @@ func serve(o options, logger hclog.Logger) error {
 		address = "https://" + l.Addr().String()
 		l = tls.NewListener(l, o.tls)
 	}
-	core, err := vault.NewCore(&vault.CoreConfig{
+	conf := &vault.CoreConfig{
 		Physical: storage, RedirectAddr: address, Logger: logger, DisableMlock: true,
 		BuiltinRegistry: builtin, LogicalBackends: secrets, CredentialBackends: methods,
 		AuditBackends: map[string]audit.Factory{"file": audit.NewFileBackend},
-	})
+	}
+	if o.cluster != nil {
+		o.cluster.configure(conf)
+	}
+	core, err := vault.NewCore(conf)
 	if err != nil {
 		return fmt.Errorf("start the core: %w", err)
 	}
 	handler := vaulthttp.Handler.Handler(&vault.HandlerProperties{Core: core, ListenerConfig: &configutil.Listener{}})
+	if o.cluster != nil {
+		if err := o.cluster.join(core, handler); err != nil {
+			return err
+		}
+	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: logger.StandardLogger(nil)}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
@@ -104,9 +115,12 @@ func serve(o options, logger hclog.Logger) error {
 	return errors.Join(err, core.ShutdownWait())
 }
 
-func storageIn(data string, logger hclog.Logger) (physical.Backend, error) {
-	if data == "" {
+func storageIn(o options, logger hclog.Logger) (physical.Backend, error) {
+	switch {
+	case o.cluster != nil:
+		return o.cluster.storage(logger)
+	case o.data == "":
 		return inmem.NewInmem(nil, logger)
 	}
-	return file.NewFileBackend(map[string]string{"path": data}, logger)
+	return file.NewFileBackend(map[string]string{"path": o.data}, logger)
 }

@@ -11,6 +11,10 @@ import (
 // FailoverRecordKind is the name of the kind.
 const FailoverRecordKind = "FailoverRecord"
 
+// AnnotationTakeOverWrite lets an object take its name from a copy of itself, in another home. Its value is the write that the
+// TXT record beside the name has.
+const AnnotationTakeOverWrite = "yuba.dev/take-over-write"
+
 // FailoverRecordFinalizer is on records that are published: deletion removes them from the DNS server first.
 const FailoverRecordFinalizer = "yuba.dev/failover-record"
 
@@ -314,6 +318,14 @@ type FailoverRecordStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +optional
 	Places []FailoverPlace `json:"places,omitempty"`
+
+	// Identify the last writes of the object, the newest last. The TXT record beside the name has the last one; another one there
+	// means that a copy of the object has written since.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	// +optional
+	Writes []string `json:"writes,omitempty"`
 
 	// The version of the PowerDNS server that has the record.
 	// +optional

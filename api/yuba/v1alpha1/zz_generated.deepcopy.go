@@ -921,6 +921,11 @@ func (in *FailoverRecordStatus) DeepCopyInto(out *FailoverRecordStatus) {
 		*out = make([]FailoverPlace, len(*in))
 		copy(*out, *in)
 	}
+	if in.Writes != nil {
+		in, out := &in.Writes, &out.Writes
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Records != nil {
 		in, out := &in.Records, &out.Records
 		*out = make([]string, len(*in))

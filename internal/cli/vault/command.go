@@ -24,6 +24,7 @@ import (
 // options are the flags of "yuba vault init".
 type options struct {
 	address, caFile, keyFile string
+	members                  []string
 	recipients, files        []string
 	threshold                int
 	identities               []string
@@ -57,6 +58,10 @@ Run the same command again at any time: it finds out what is done. If it was int
 identities of enough recipients continues. If Vault's one answer with the keys was lost, the command says so: nobody has the keys, and
 the Vault, which has no content yet, begins again with an empty storage.
 
+A Vault of several servers with integrated storage (raft) is named by --address for one of them and --member for each other one. They
+join the first one by retry_join of their configuration; the command unseals them with the same keys, and waits until all of
+them vote. Run it again with -i after restarts: it unseals the servers that are sealed.
+
 Unseal Vault later without Yuba: decrypt a share with "age -d", and give it to "vault operator unseal".`,
 		Example: "  yuba vault init --address https://vault.example.com:8200 --key-file vault-keys.json --recipients-file keys.txt --external-secrets external-secrets/external-secrets --manifests store.yaml\n" +
 			"  yuba vault init --address http://127.0.0.1:8200 --key-file vault-keys.json -r age1…",
@@ -64,6 +69,7 @@ Unseal Vault later without Yuba: decrypt a share with "age -d", and give it to "
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.address, "address", "", "the address of Vault: https, or http on loopback")
+	flags.StringArrayVar(&o.members, "member", nil, "the address of a further server of the same Vault, with raft storage and retry_join; can be repeated")
 	flags.StringVar(&o.caFile, "ca-file", "", "a PEM file with the certificate authorities of Vault (default the system's)")
 	flags.StringVar(&o.keyFile, "key-file", "", "the file for the encrypted shares")
 	flags.StringArrayVarP(&o.recipients, "recipient", "r", nil, "a public key of age that gets one share; can be repeated")
@@ -111,12 +117,15 @@ func (o *options) run(ctx context.Context, a *session.App, cmd *cobra.Command) e
 		a.News("%s.", done.Message)
 		return nil
 	}
+	if done.Members > 0 {
+		a.News("Vault has %d servers, all of them unsealed.", 1+done.Members)
+	}
 	a.News("Vault %s is ready. Keep copies of %s; %d of its %d recipients unseal Vault together.", done.Version, o.keyFile, done.Threshold, done.Shares)
 	return nil
 }
 
 func (o *options) read() (vaultinit.Options, error) {
-	do := vaultinit.Options{Address: o.address, KeyFile: o.keyFile, Threshold: o.threshold}
+	do := vaultinit.Options{Address: o.address, Members: o.members, KeyFile: o.keyFile, Threshold: o.threshold}
 	texts := o.recipients
 	for _, name := range o.files {
 		file, err := os.Open(name)

@@ -14,6 +14,9 @@
 //     code that works.
 //   - Only records that this object owns are changed. The zone is read again before each write, and
 //     writes to a server are one after the other, so that of two objects with one name, one wins.
+//   - Copies of an object in several homes never alternate: the status has the object's writes before they are done, the
+//     registration on the server has the last one, and what another copy has written since is only replaced if somebody names
+//     that write.
 //   - The status names each place, a zone of a server, before anything is written there, until its records are
 //     removed. A record that moves is written to the new place first, and leaves the former one when that answers.
 //   - Deletion removes the records of all places first. If the server does not answer, the object stays, unless its

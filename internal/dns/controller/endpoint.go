@@ -5,10 +5,12 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -20,6 +22,7 @@ import (
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/dns/record"
+	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // endpointKind is external-dns' kind.
@@ -97,26 +100,43 @@ func (r *Reconciler) writeEndpoint(ctx context.Context, f *yubav1.FailoverRecord
 	if err := r.publishedByOther(ctx, f); err != nil {
 		return nil, false, err
 	}
-	if exists && repairs {
-		if err := r.noteRepair(ctx, f, []string{"the DNSEndpoint " + f.Name + " had another spec or other labels"}); err != nil {
-			return nil, false, err
-		}
+	if repairs {
+		return wanted, true, r.repairEndpoint(ctx, f, wanted, exists)
 	}
-	switch {
-	case exists:
+	return wanted, true, r.applyEndpoint(ctx, f, wanted, exists)
+}
+
+// repairEndpoint writes a DNSEndpoint that somebody has changed or deleted, and says so.
+func (r *Reconciler) repairEndpoint(ctx context.Context, f *yubav1.FailoverRecord, wanted *unstructured.Unstructured, exists bool) error {
+	what, last := "the DNSEndpoint "+f.Name+" was missing", f.Status.LastRepair
+	if exists {
+		what = "the DNSEndpoint " + f.Name + " had another spec or other labels"
+	}
+	if err := r.noteWrite(ctx, f, "", []string{what}); err != nil {
+		return err
+	}
+	if err := r.applyEndpoint(ctx, f, wanted, exists); err != nil {
+		return errors.Join(err, r.setWrites(ctx, f, f.Status.Writes, last)) // nothing is written
+	}
+	reconciling.Event(r.Events, f, corev1.EventTypeWarning, yubav1.ReasonRecordRepaired, "Publish", "Somebody changed the records, and Yuba wrote them again: "+what)
+	return nil
+}
+
+func (r *Reconciler) applyEndpoint(ctx context.Context, f *yubav1.FailoverRecord, wanted *unstructured.Unstructured, exists bool) (err error) {
+	if exists {
 		err = r.Client.Update(ctx, wanted)
-	default:
+	} else {
 		err = r.Client.Create(ctx, wanted)
 	}
 	switch {
 	case apierrors.IsInvalid(err):
-		return nil, false, problemf(yubav1.ReasonRecordInvalid, "the API refuses the DNSEndpoint: %w. Newer definitions of external-dns do not allow the record type LUA: publish by powerDNS, or add LUA to recordType in the definition dnsendpoints.externaldns.k8s.io", err)
+		return problemf(yubav1.ReasonRecordInvalid, "the API refuses the DNSEndpoint: %w. Newer definitions of external-dns do not allow the record type LUA: publish by powerDNS, or add LUA to recordType in the definition dnsendpoints.externaldns.k8s.io", err)
 	case apierrors.IsNotFound(err) && !exists:
-		return nil, false, errNoEndpoints
+		return errNoEndpoints
 	case err != nil:
-		return nil, false, fmt.Errorf("write the DNSEndpoint %s: %w", f.Name, err)
+		return fmt.Errorf("write the DNSEndpoint %s: %w", f.Name, err)
 	}
-	return wanted, true, nil
+	return nil
 }
 
 // endpoint reads the DNSEndpoint; without one, it is empty, and the error that of the API.

@@ -13,19 +13,15 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
-	"github.com/yuba-dev/yuba/internal/dns/decide"
 	"github.com/yuba-dev/yuba/internal/dns/powerdns"
 	"github.com/yuba-dev/yuba/internal/dns/record"
 	"github.com/yuba-dev/yuba/internal/dns/simulate"
 	"github.com/yuba-dev/yuba/internal/kit/conditions"
 	"github.com/yuba-dev/yuba/internal/kit/moving"
-	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // outcome is the condition Ready after a pass, and when the next one is.
@@ -135,88 +131,6 @@ func (r *Reconciler) keep(ctx context.Context, f *yubav1.FailoverRecord) (wrote 
 	return wrote, f.Status.Answer, r.dropEndpoint(ctx, f) // it was published otherwise, perhaps
 }
 
-// write makes the server's records those that are wanted.
-func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRecord, here yubav1.FailoverPlace, records []record.Record, ttl int) (bool, error) {
-	lock := r.lock(s.URL)
-	defer lock()
-	facts, err := s.facts(ctx, f, here)
-	if err != nil {
-		return false, err
-	}
-	facts.TTL = ttl
-	for _, p := range f.Status.Places {
-		facts.Former = append(facts.Former, decide.Owner(p.OwnerID, f.Namespace, f.Name))
-	}
-	for _, rec := range records {
-		facts.Wanted = append(facts.Wanted, rec.Content())
-	}
-	facts.Kept = kept(f, facts.Wanted) && len(f.Status.Places) > 0 && f.Status.Places[0] == here
-	d := decide.Decide(facts)
-	if d.Taken != "" {
-		return false, problemf(yubav1.ReasonRecordOwned, "%s", d.Taken)
-	}
-	if err := r.note(ctx, f, here); err != nil {
-		return false, err
-	}
-	f.Status.Zone = here.Zone
-	if len(d.Changes) == 0 {
-		return false, nil
-	}
-	if err := r.here(ctx, f); err != nil {
-		return false, err
-	}
-	last := f.Status.LastRepair
-	if err := r.noteRepair(ctx, f, d.Repaired); err != nil {
-		return false, err
-	}
-	err = s.change(ctx, here.Zone, d.Changes)
-	var refused *powerdns.RefusedError
-	switch {
-	case errors.As(err, &refused):
-		return false, errors.Join(err, r.setRepair(ctx, f, last)) // nothing is written
-	case err != nil: // perhaps they are written: if so, the next pass sees nothing to repair
-		if !facts.Kept {
-			f.Status.Records = nil
-		}
-		return false, err
-	case len(d.Repaired) > 0:
-		reconciling.Event(r.Events, f, corev1.EventTypeWarning, yubav1.ReasonRecordRepaired, "Publish",
-			"Somebody changed the records, and Yuba wrote them again: "+strings.Join(d.Repaired, "; "))
-	}
-	return true, nil
-}
-
-// here is an error if another home has the object meanwhile, although the cache does not know it yet: two homes must not write
-// the records of one name.
-func (r *Reconciler) here(ctx context.Context, f *yubav1.FailoverRecord) error {
-	var live yubav1.FailoverRecord
-	if err := r.Direct.Get(ctx, client.ObjectKeyFromObject(f), &live); err != nil {
-		return fmt.Errorf("read FailoverRecord %s/%s before its records are written: %w", f.Namespace, f.Name, err)
-	}
-	if held := moving.Held(&live); held != "" {
-		return problemf(yubav1.ReasonRecordMoved, "%s", held)
-	}
-	return nil
-}
-
-// noteRepair stores what is repaired. The status then differs with each repair, and so does the resource version: the API's
-// clients count an event about the same version as a repetition, and drop its text.
-func (r *Reconciler) noteRepair(ctx context.Context, f *yubav1.FailoverRecord, repaired []string) error {
-	if len(repaired) == 0 {
-		return nil
-	}
-	return r.setRepair(ctx, f, &yubav1.FailoverRepair{At: metav1.NewMicroTime(r.Now()), Records: repaired})
-}
-
-func (r *Reconciler) setRepair(ctx context.Context, f *yubav1.FailoverRecord, repair *yubav1.FailoverRepair) error {
-	before := f.DeepCopy()
-	f.Status.LastRepair = repair
-	if err := reconciling.PatchStatus(ctx, r.Client, before, f); err != nil {
-		return fmt.Errorf("note in the status of FailoverRecord %s/%s what is repaired: %w", f.Namespace, f.Name, err)
-	}
-	return nil
-}
-
 // kept reports whether an earlier pass left these records. A server that could not be reached, or refused a repair, has them still.
 func kept(f *yubav1.FailoverRecord, wanted []string) bool {
 	ready := conditions.Of(f, infrav1.ConditionReady).Reason
@@ -229,12 +143,13 @@ func (r *Reconciler) withdraw(ctx context.Context, f *yubav1.FailoverRecord) err
 	if f.Spec.Suspend {
 		return nil
 	}
-	places, err := r.known(ctx, f)
+	is, err := r.known(ctx, f)
 	if err != nil {
 		return err
 	}
+	f.Status.Writes = is.Writes
 	var first error
-	for _, p := range places {
+	for _, p := range is.Places {
 		err := r.remove(ctx, f, p)
 		var wrong *problem
 		if errors.As(err, &wrong) { // the credentials are gone, as when the namespace is deleted

@@ -78,7 +78,7 @@ func (r *Reconciler) note(ctx context.Context, f *yubav1.FailoverRecord, here yu
 	if err != nil {
 		return err
 	}
-	places, err := including(known, here)
+	places, err := including(known.Places, here)
 	if err != nil {
 		return err
 	}
@@ -90,21 +90,21 @@ func (r *Reconciler) note(ctx context.Context, f *yubav1.FailoverRecord, here yu
 	return nil
 }
 
-// known reads the places from the API itself: the cache may not have those of the last pass yet. An object that another home has
-// has none.
-func (r *Reconciler) known(ctx context.Context, f *yubav1.FailoverRecord) ([]yubav1.FailoverPlace, error) {
+// known reads the places and writes from the API itself: the cache may not have those of the last pass yet. An object that another
+// home has has none.
+func (r *Reconciler) known(ctx context.Context, f *yubav1.FailoverRecord) (none yubav1.FailoverRecordStatus, err error) {
 	var is yubav1.FailoverRecord
-	err := r.Direct.Get(ctx, client.ObjectKeyFromObject(f), &is)
+	err = r.Direct.Get(ctx, client.ObjectKeyFromObject(f), &is)
 	if err == nil && is.UID != f.UID {
 		err = errors.New("the object was deleted and created again")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read where the records of FailoverRecord %s/%s are: %w", f.Namespace, f.Name, err)
+		return none, fmt.Errorf("read where the records of FailoverRecord %s/%s are: %w", f.Namespace, f.Name, err)
 	}
 	if moving.Held(&is) != "" && !is.DeletionTimestamp.IsZero() {
-		return nil, nil
+		return none, nil
 	}
-	return is.Status.Places, nil
+	return is.Status, nil
 }
 
 // leave removes the records from former places, and returns those that have some. It is for when the present one answers;
@@ -115,9 +115,11 @@ func (r *Reconciler) leave(ctx context.Context, f *yubav1.FailoverRecord, here y
 	}
 	for i, p := range former(f.Status.Places, here) {
 		if i == 0 {
-			if err := r.here(ctx, f); err != nil {
+			writes, err := r.here(ctx, f)
+			if err != nil {
 				return f.Status.Places // the next pass says why
 			}
+			f.Status.Writes = writes
 		}
 		if err := r.remove(ctx, f, p); err != nil {
 			kept = append(kept, p)

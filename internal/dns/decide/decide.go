@@ -24,6 +24,10 @@ type Facts struct {
 	// left for itself, by another of its names, keeps the records.
 	Owner, Place string
 	Former       []string
+	// UID is the object's. Write identifies the write that may follow, as nothing else does, and Writes are the last ones of
+	// the object, here and at the homes that it was moved from. TakeOver is the write of another copy that this one may replace.
+	UID, Write, TakeOver string
+	Writes               []string
 	// Wanted are the contents of the records of type LUA; none to remove them.
 	Wanted []string
 	TTL    int
@@ -41,6 +45,10 @@ type Decision struct {
 	Repaired []string
 	// Taken says why the name cannot have our records; empty if it can.
 	Taken string
+	// By is the last write of the copy of the object that has the name, if one has it: [Facts.TakeOver] replaces it.
+	By string
+	// Adopted is a write that is not known to be ours, and left what is wanted. Nothing is to be written.
+	Adopted string
 }
 
 // ownerTTL is the TTL of registrations, which nobody but us reads.
@@ -59,73 +67,57 @@ func RegistrationOf(host string) string {
 	return "_yuba." + host
 }
 
-// placeMark begins the place in a registration. Owners have no commas but their own.
-const placeMark = ",place="
-
 // Decide decides what to change.
 func Decide(f Facts) Decision {
-	registered, text := f.registration()
-	owner, place, _ := strings.Cut(text, placeMark)
+	r, registered := f.registration()
 	if len(f.Wanted) == 0 {
-		if owner != f.Owner || place != f.Place {
+		if r.owner != f.Owner || r.place != f.Place || r.write != "" && !slices.Contains(f.Writes, r.write) {
 			return Decision{} // nothing of ours is there
 		}
 		return Decision{Changes: []RRset{{Name: f.Host, Type: "LUA"}, {Name: RegistrationOf(f.Host), Type: "TXT"}}}
 	}
-	if registered && owner != f.Owner && !slices.Contains(f.Former, owner) {
-		return Decision{Taken: fmt.Sprintf("%s belongs to %s, says the TXT record %s. Use another name, or delete the records there", f.Host, owner, RegistrationOf(f.Host))}
+	wanted := RRset{Name: f.Host, Type: "LUA", TTL: f.TTL, Contents: f.Wanted}
+	right := r.owner == f.Owner && r.uid == f.UID && r.place == f.Place && r.write != "" && slices.ContainsFunc(f.There, wanted.same)
+	if registered && !f.own(r) && !right {
+		return f.taken(r)
 	}
 	for _, set := range f.There {
 		if set.Name == f.Host && (set.Type == "LUA" && !registered || slices.Contains([]string{"A", "AAAA", "CNAME", "ALIAS", "DNAME", "NS"}, set.Type)) {
 			return Decision{Taken: fmt.Sprintf("%s has records of type %s that Yuba did not write (%s). Delete them on the server, or use another name", f.Host, set.Type, shown(set.Contents))}
 		}
 	}
-	wanted := RRset{Name: f.Host, Type: "LUA", TTL: f.TTL, Contents: f.Wanted}
-	if text == f.text() && slices.ContainsFunc(f.There, wanted.same) {
+	switch {
+	case right && slices.Contains(f.Writes, r.write):
 		return Decision{}
+	case right:
+		return Decision{Adopted: r.write}
 	}
-	d := Decision{Changes: []RRset{wanted, {Name: RegistrationOf(f.Host), Type: "TXT", TTL: ownerTTL, Contents: []string{quoted(f.text())}}}}
+	ours := registration{owner: f.Owner, uid: f.UID, write: f.Write, place: f.Place}
+	d := Decision{Changes: []RRset{wanted, {Name: RegistrationOf(f.Host), Type: "TXT", TTL: ownerTTL, Contents: []string{quoted(ours.text())}}}}
 	if f.Kept {
-		d.Repaired = f.changed(d.Changes)
+		d.Repaired = f.changed(wanted, registered)
 	}
 	return d
 }
 
-// changed says what the record sets are that differ from wanted ones.
-func (f *Facts) changed(wanted []RRset) (all []string) {
-	for _, w := range wanted {
-		is := "missing"
-		for _, set := range f.There {
-			if set.Name == w.Name && set.Type == w.Type && len(set.Contents) > 0 {
-				is = fmt.Sprintf("%s with TTL %d", shown(set.Contents), set.TTL)
-				if set.same(w) || w.Type == "TXT" && unquoted(set.Contents[0]) == f.text() {
-					is = ""
-				}
-			}
+// changed says what the records are that differ from wanted ones. A registration that names another write is ours all the same.
+func (f *Facts) changed(wanted RRset, registered bool) (all []string) {
+	is := "missing"
+	for _, set := range f.There {
+		switch {
+		case set.same(wanted):
+			is = ""
+		case set.Name == wanted.Name && set.Type == wanted.Type && len(set.Contents) > 0:
+			is = fmt.Sprintf("%s with TTL %d", shown(set.Contents), set.TTL)
 		}
-		if is != "" {
-			all = append(all, fmt.Sprintf("%s %s was %s", w.Name, w.Type, is))
-		}
+	}
+	if is != "" {
+		all = append(all, fmt.Sprintf("%s %s was %s", wanted.Name, wanted.Type, is))
+	}
+	if !registered {
+		all = append(all, RegistrationOf(f.Host)+" TXT was missing")
 	}
 	return all
-}
-
-// text is what our registration says.
-func (f *Facts) text() string {
-	if f.Place == "" {
-		return f.Owner
-	}
-	return f.Owner + placeMark + f.Place
-}
-
-// registration is the owner of the name's records, and the place that was meant.
-func (f *Facts) registration() (registered bool, text string) {
-	for _, set := range f.There {
-		if set.Name == RegistrationOf(f.Host) && set.Type == "TXT" && len(set.Contents) > 0 {
-			return true, unquoted(set.Contents[0])
-		}
-	}
-	return false, ""
 }
 
 func (r RRset) same(other RRset) bool {
@@ -135,10 +127,11 @@ func (r RRset) same(other RRset) bool {
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
 // shown shows contents that somebody else wrote, short.
-func shown(contents []string) string {
-	text := strings.Join(contents, ", ")
-	if len(text) > 100 {
-		text = text[:100] + "…"
+func shown(contents []string) string { return shortened(strings.Join(contents, ", "), 100) }
+
+func shortened(text string, most int) string {
+	if len(text) > most {
+		text = text[:most] + "…"
 	}
 	return strings.ToValidUTF8(text, "?")
 }

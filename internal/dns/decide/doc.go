@@ -8,5 +8,9 @@
 // either: PowerDNS would answer with both. The registration also says which server was meant, so that whoever leaves a
 // server does not remove what was since written to it by another of its names.
 //
+// Two copies of an object, such as one that "yuba move" left behind, or one of a restored backup, never alternate: each write has
+// an identity of its own, which the registration has, and a copy whose writes do not include it writes nothing. To begin
+// again, somebody names that write.
+//
 // Deciding is pure: the server's records in, changes out.
 package decide

@@ -30,22 +30,28 @@ import (
 // FieldManager owns the fields that Yuba applies.
 const FieldManager = "yuba"
 
-//go:embed roles.yaml
-var roles []byte
+// The chart has a copy of roles.yaml, and not of those for kinds that only the embedded home serves.
+var (
+	//go:embed roles.yaml
+	roles []byte
+	//go:embed embedded-roles.yaml
+	embeddedRoles []byte
+)
 
 var applied = metav1.PatchOptions{FieldManager: FieldManager, Force: new(true)}
 
-// Roles applies the cluster roles.
+// Roles applies the cluster roles of the embedded home.
 func Roles(ctx context.Context, config *rest.Config) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("create a client for cluster roles: %w", err)
 	}
 	documents, err := split(roles)
-	if err != nil {
+	embedded, embeddedErr := split(embeddedRoles)
+	if err := errors.Join(err, embeddedErr); err != nil {
 		return fmt.Errorf("read the cluster roles: %w", err)
 	}
-	return each(documents, func(document []byte) error {
+	return each(append(documents, embedded...), func(document []byte) error {
 		var object metav1.PartialObjectMetadata
 		if err := yaml.Unmarshal(document, &object); err != nil {
 			return fmt.Errorf("read the cluster roles: %w. This is a bug in Yuba", err)

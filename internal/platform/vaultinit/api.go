@@ -123,6 +123,8 @@ type sealStatus struct {
 	Sealed      bool   `json:"sealed"`
 	Type        string `json:"type"`
 	Version     string `json:"version"`
+	// Cluster is empty while it is sealed. All servers of a Vault have the same.
+	Cluster string `json:"cluster_id"`
 }
 
 // initAnswer is the answer of sys/init. It prints nothing.

@@ -8,6 +8,8 @@
 //   - A recipient is a public key of age. Each gets one share of the key that unseals, and no other.
 //   - The key file has the shares and, until the setup is complete, the root token, all of them
 //     encrypted. It may be copied anywhere.
+//   - Members are further servers of the same Vault, with integrated storage. They find the first one by themselves, and are
+//     unsealed with the same keys.
 //   - The reader is the service account of External Secrets, which reads secrets and nothing else.
 //
 // The steps, each of which may be the last one of a process:
@@ -15,7 +17,7 @@
 //  1. Reserve the key file: from now on a lost answer is noticed, and a full disk cannot lose keys.
 //  2. Ask Vault to initialise. Its answer exists once.
 //  3. Seal the answer into the key file.
-//  4. Unseal, mount the KV engine, and give the reader its role.
+//  4. Unseal, the members too, mount the KV engine, give the reader its role, and wait until all servers vote.
 //  5. Revoke the root token, prove that Vault refuses it, and remove it from the key file.
 //
 // Between 2 and 3 is the critical moment: if the process dies there, nobody has the keys, and nothing can

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ type Options struct {
 	// Address is Vault's; Authorities are PEM certificates, the system's if empty.
 	Address     string
 	Authorities []byte
+	// Members are the addresses of further servers of the same Vault, which have integrated storage (raft). Each joins the
+	// others, as its configuration says, and is unsealed with the same keys.
+	Members []string
 	// KeyFile is the path of the key file.
 	KeyFile string
 	// Recipients get one share each. Threshold of them unseal; zero for a majority.
@@ -49,6 +53,8 @@ type Outcome struct {
 	// RootTokenRevoked: Vault has refused the root token after its revocation.
 	RootTokenRevoked bool `json:"rootTokenRevoked"`
 	Sealed           bool `json:"sealed"`
+	// Members says how many further servers are unsealed and belong to the cluster.
+	Members int `json:"members,omitempty"`
 }
 
 // RefusedError means that a call did nothing.
@@ -79,6 +85,10 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	members, err := o.members(vault)
+	if err != nil {
+		return Outcome{}, err
+	}
 	if real, err := filepath.EvalSymlinks(o.KeyFile); err == nil {
 		o.KeyFile = real // a link stays a link
 	}
@@ -101,23 +111,26 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	answer, opened := file.open(o.Identities)
 	d := Decide(Facts{Initialized: status.Initialized, Sealed: status.Sealed, Phase: file.Phase,
-		Elsewhere: file.Phase != PhaseNone && file.Address != vault.address, Identities: opened})
+		Elsewhere: file.Phase != PhaseNone && !slices.Contains(append(file.Members, file.Address), vault.address), Identities: opened})
 	out := Outcome{Verb: d.Verb, Message: d.Message, KeyFile: o.KeyFile, Version: status.Version, Shares: len(file.Shares), Threshold: file.Threshold, Sealed: status.Sealed}
 	switch d.Verb {
 	case VerbRefuse:
 		return out, &RefusedError{d.Message}
 	case VerbNothing:
 		out.RootTokenRevoked = true
-		return out, nil
+		if out.Members, err = o.rejoin(ctx, vault, members, answer.Keys, file.Threshold); err == nil {
+			out.Sealed = false
+		}
+		return out, err
 	case VerbInit:
-		if answer, err = o.initialise(ctx, vault, &file); err != nil {
+		if answer, err = o.initialise(ctx, vault, members, &file); err != nil {
 			return out, err
 		}
 	}
-	if err := o.setUp(ctx, vault, &file, answer); err != nil {
+	if err := o.setUp(ctx, vault, members, &file, answer); err != nil {
 		return out, fmt.Errorf("%w.\nThe keys are in %s. To continue, run the same command again with the identities of enough recipients", err, o.KeyFile)
 	}
-	out.Shares, out.Threshold, out.RootTokenRevoked, out.Sealed = len(file.Shares), file.Threshold, true, false
+	out.Shares, out.Threshold, out.RootTokenRevoked, out.Sealed, out.Members = len(file.Shares), file.Threshold, true, false, len(members)
 	return out, nil
 }
 
@@ -153,10 +166,10 @@ func (o Options) check() error {
 }
 
 // initialise reserves, asks and seals. Vault answers once.
-func (o Options) initialise(ctx context.Context, vault *api, file *File) (initAnswer, error) {
+func (o Options) initialise(ctx context.Context, vault *api, members []*api, file *File) (initAnswer, error) {
 	var answer initAnswer
 	was := file.Phase
-	*file = File{Address: vault.address, Created: o.Now().UTC().Truncate(time.Second)}
+	*file = File{Address: vault.address, Members: addresses(members), Created: o.Now().UTC().Truncate(time.Second)}
 	if err := reserve(o.KeyFile, was, *file); err != nil {
 		return answer, err
 	}
@@ -203,12 +216,18 @@ func (o Options) seal(file *File, answer initAnswer) error {
 }
 
 // setUp unseals, configures and revokes. Each part may be repeated.
-func (o Options) setUp(ctx context.Context, vault *api, file *File, answer initAnswer) error {
+func (o Options) setUp(ctx context.Context, vault *api, members []*api, file *File, answer initAnswer) error {
 	if err := unsealVault(ctx, vault, answer.Keys[:file.Threshold]); err != nil {
 		return err
 	}
 	o.News("Unsealed Vault.")
 	if err := o.after("unsealed"); err != nil {
+		return err
+	}
+	if err := o.unsealMembers(ctx, vault, members, answer.Keys[:file.Threshold]); err != nil {
+		return err
+	}
+	if err := o.after("joined"); err != nil {
 		return err
 	}
 	vault.token = answer.RootToken
@@ -225,6 +244,9 @@ func (o Options) setUp(ctx context.Context, vault *api, file *File, answer initA
 			return err
 		}
 		o.News("External Secrets reads %s/ with the role %s.", mountPath, readerName)
+	}
+	if err := o.awaitVoters(ctx, vault, 1+len(members)); err != nil {
+		return err
 	}
 	if err := o.after("configured"); err != nil {
 		return err
@@ -263,21 +285,10 @@ func unsealVault(ctx context.Context, vault *api, keys []string) error {
 	if status.Sealed {
 		return errors.New("unseal Vault: it is still sealed after all keys")
 	}
-	deadline := time.Now().Add(readyPatience)
-	for {
-		err := vault.call(ctx, http.MethodGet, "sys/health?standbyok=true", nil, nil)
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("wait for the unsealed Vault: %w", err)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(readyPause):
-		}
+	if err := vault.awaitReady(ctx); err != nil {
+		return fmt.Errorf("wait for the unsealed Vault: %w", err)
 	}
+	return nil
 }
 
 // revoke revokes the token, and proves it.

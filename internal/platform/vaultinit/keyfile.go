@@ -28,10 +28,12 @@ const (
 
 // File is the key file. Nothing in it is in clear text that is a secret.
 type File struct {
-	Kind    string    `json:"kind"`
-	Format  int       `json:"format"`
-	Phase   Phase     `json:"phase"`
-	Address string    `json:"address"`
+	Kind    string `json:"kind"`
+	Format  int    `json:"format"`
+	Phase   Phase  `json:"phase"`
+	Address string `json:"address"`
+	// Members are the addresses of its further servers.
+	Members []string  `json:"members,omitempty"`
 	Created time.Time `json:"created"`
 	// Threshold is how many shares unseal.
 	Threshold int     `json:"threshold,omitempty"`

@@ -73,7 +73,7 @@ func TestOnlyOwnRecordsAreChanged(t *testing.T) {
 	w := newWorld(t)
 	first := w.record("first", "www.example.org", nothing)
 	w.await(first, yubav1.ReasonRecordPublished, "127.0.0.11,127.0.0.12")
-	if is := ask(t, w.pdns, "_yuba.www.example.org", dns.TypeTXT); !strings.HasPrefix(is, "heritage=yuba,owner=default,resource=failoverrecord/"+w.namespace+"/first,place=") {
+	if is := ask(t, w.pdns, "_yuba.www.example.org", dns.TypeTXT); !strings.HasPrefix(is, "heritage=yuba,owner=default,resource=failoverrecord/"+w.namespace+"/first,uid=") {
 		t.Errorf("the registration is %s", is)
 	}
 	second := w.record("second", "www.example.org", func(s *yubav1.FailoverRecordSpec) { s.Endpoints = endpoints("other=127.0.0.99") })

@@ -71,6 +71,7 @@ func TestDNSNamesMoveToAnotherHomeAndBack(t *testing.T) {
 		}
 	}
 
+	w.resumedByHand(www)
 	w.move(w.b, w.a, "team")
 	w.belongs(w.a, "team", "acme")
 	w.await(w.a, www, yubav1.ReasonRecordPublished)
@@ -98,6 +99,32 @@ func TestDNSNamesMoveToAnotherHomeAndBack(t *testing.T) {
 // kinds are the objects of names: the pool first.
 func (w *world) kinds() []object {
 	return []object{&yubav1.SubdomainPool{ObjectMeta: meta("team", "apps")}, &yubav1.SubdomainClaim{ObjectMeta: meta("team", "acme")}, &yubav1.FailoverRecord{ObjectMeta: meta("team", "www")}}
+}
+
+// resumedByHand takes the mark from the copy of a failover record that a move left behind, and changes its endpoints: the record stays
+// the other home's, also while both have passes. Then the mark is there again.
+func (w *world) resumedByHand(f *yubav1.FailoverRecord) {
+	w.Helper()
+	copied := &yubav1.FailoverRecord{ObjectMeta: meta(f.Namespace, f.Name)}
+	if err := w.a.Get(w.Context(), client.ObjectKeyFromObject(copied), copied); err != nil {
+		w.Fatal(err)
+	}
+	record, marked := w.has("www.example.org", "LUA"), copied.DeepCopy()
+	delete(copied.Annotations, moving.AnnotationMoved)
+	copied.Spec.Endpoints[0].Addresses = []string{"127.0.0.99"}
+	if err := w.a.Patch(w.Context(), copied, client.MergeFrom(marked)); err != nil {
+		w.Fatal(err)
+	}
+	w.await(w.a, copied, yubav1.ReasonRecordOwned)
+	w.repairs("www.example.org", "LUA", `A "'203.0.113.4'"`, record)
+	w.await(w.b, f, yubav1.ReasonRecordPublished)
+	w.await(w.a, copied, yubav1.ReasonRecordOwned)
+	before := copied.DeepCopy()
+	copied.Annotations, copied.Spec = marked.Annotations, marked.Spec
+	if err := w.a.Patch(w.Context(), copied, client.MergeFrom(before)); err != nil {
+		w.Fatal(err)
+	}
+	w.await(w.a, copied, yubav1.ReasonRecordMoved)
 }
 
 // repairs checks that somebody repairs a record.

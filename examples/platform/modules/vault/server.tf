@@ -1,5 +1,10 @@
-# One Vault with its storage on a volume. It starts uninitialised: "yuba vault init" gives its keys to offline recipients.
+# Vault with its storage on volumes: one server, or several with integrated storage, which find each other by retry_join. It starts
+# uninitialised: "yuba vault init" gives its keys to offline recipients, and unseals all servers.
 locals {
+  replicas = try(var.server.replicas, 1)
+  raft     = local.replicas > 1
+  # The names of single servers. The certificate has the name of the service, which retry_join therefore asks for.
+  peers  = "vault-internal"
   labels = merge(var.labels, { "app.kubernetes.io/name" = "vault" })
   config = <<-EOT
     ui            = false
@@ -11,10 +16,16 @@ locals {
       tls_key_file    = "/etc/vault/tls/tls.key"
       tls_min_version = "tls12"
     }
-    storage "file" {
-      path = "/vault/data"
-    }
+    ${local.raft ? local.raft_storage : "storage \"file\" {\n  path = \"/vault/data\"\n}"}
   EOT
+  # VAULT_RAFT_NODE_ID and VAULT_CLUSTER_ADDR say which of the servers it is.
+  raft_storage = join("\n", concat(["storage \"raft\" {", "  path = \"/vault/data\""], [
+    for i in range(local.replicas) : join("\n", concat([
+      "  retry_join {",
+      "    leader_api_addr = \"https://vault-${i}.${local.peers}.${local.namespace}.svc:8200\"",
+      "    leader_tls_servername = \"vault.${local.namespace}.svc\"",
+    ], var.ca == "" ? [] : ["    leader_ca_cert = ${jsonencode(var.ca)}"], ["  }"]))
+  ], ["}"]))
 
   namespace = try(var.server.namespace, "")
   parts = {
@@ -49,6 +60,30 @@ locals {
       }
     }
   }
+  several = {
+    peers = {
+      apiVersion = "v1"
+      kind       = "Service"
+      metadata   = { name = local.peers, namespace = local.namespace, labels = local.labels }
+      spec = {
+        clusterIP                = "None"
+        selector                 = { "app.kubernetes.io/name" = "vault" }
+        publishNotReadyAddresses = true
+        ports = [
+          { name = "https", port = 8200, targetPort = "https" },
+          { name = "cluster", port = 8201, targetPort = "cluster" },
+        ]
+      }
+    }
+    # A drain waits for the unsealing of the server that it evicted before.
+    budget = {
+      apiVersion = "policy/v1"
+      kind       = "PodDisruptionBudget"
+      metadata   = { name = "vault", namespace = local.namespace, labels = local.labels }
+      spec       = { maxUnavailable = 1, selector = { matchLabels = { "app.kubernetes.io/name" = "vault" } } }
+    }
+  }
+  all = merge(local.parts, local.several)
 }
 
 resource "kubectl_manifest" "namespace" {
@@ -61,9 +96,9 @@ resource "kubectl_manifest" "namespace" {
 }
 
 resource "kubectl_manifest" "part" {
-  for_each = var.server == null ? toset([]) : toset(keys(local.parts))
+  for_each = var.server == null ? toset([]) : toset(concat(keys(local.parts), local.raft ? keys(local.several) : []))
 
-  yaml_body         = yamlencode(local.parts[each.key])
+  yaml_body         = yamlencode(local.all[each.key])
   server_side_apply = true
   depends_on        = [kubectl_manifest.namespace]
 }
@@ -72,7 +107,7 @@ resource "kubectl_manifest" "part" {
 resource "terraform_data" "volume" {
   count = var.server == null ? 0 : 1
 
-  input = { storage = var.server.storage, storage_class = var.server.storage_class }
+  input = { storage = var.server.storage, storage_class = var.server.storage_class, raft = local.raft }
 
   lifecycle {
     ignore_changes = [input]
@@ -88,9 +123,11 @@ resource "kubectl_manifest" "server" {
     kind       = "StatefulSet"
     metadata   = { name = "vault", namespace = var.server.namespace, labels = local.labels }
     spec = {
-      replicas    = 1
-      serviceName = "vault"
-      selector    = { matchLabels = { "app.kubernetes.io/name" = "vault" } }
+      replicas    = local.replicas
+      serviceName = local.raft ? local.peers : "vault"
+      # A sealed server is not ready, and must not keep the others from starting.
+      podManagementPolicy = local.raft ? "Parallel" : "OrderedReady"
+      selector            = { matchLabels = { "app.kubernetes.io/name" = "vault" } }
       # The volume outlives the server, whatever becomes of the component.
       persistentVolumeClaimRetentionPolicy = { whenDeleted = "Retain", whenScaled = "Retain" }
       template = {
@@ -99,13 +136,20 @@ resource "kubectl_manifest" "server" {
           serviceAccountName = "vault"
           # For reload.sh, which sends a signal as the same user.
           shareProcessNamespace = true
-          securityContext       = { runAsNonRoot = true, runAsUser = 100, runAsGroup = 1000, fsGroup = 1000, seccompProfile = { type = "RuntimeDefault" } }
+          # The loss of a machine is the loss of one server.
+          affinity = local.raft ? { podAntiAffinity = { preferredDuringSchedulingIgnoredDuringExecution = [{ weight = 100, podAffinityTerm = {
+          topologyKey = "kubernetes.io/hostname", labelSelector = { matchLabels = { "app.kubernetes.io/name" = "vault" } } } }] } } : null
+          securityContext = { runAsNonRoot = true, runAsUser = 100, runAsGroup = 1000, fsGroup = 1000, seccompProfile = { type = "RuntimeDefault" } }
           containers = [{
             name            = "vault"
             image           = var.server.image
             imagePullPolicy = var.server.image_pull_policy
             command         = ["vault", "server", "-config=/etc/vault/config/vault.hcl"]
-            ports           = [{ name = "https", containerPort = 8200 }]
+            ports           = concat([{ name = "https", containerPort = 8200 }], local.raft ? [{ name = "cluster", containerPort = 8201 }] : [])
+            env = [for e in [
+              { name = "VAULT_RAFT_NODE_ID", valueFrom = { fieldRef = { fieldPath = "metadata.name" } } },
+              { name = "VAULT_CLUSTER_ADDR", value = "https://$(VAULT_RAFT_NODE_ID).${local.peers}.${local.namespace}.svc:8201" },
+            ] : e if local.raft]
             readinessProbe = {
               httpGet       = { path = "/v1/sys/health?standbyok=true&uninitcode=204", port = "https", scheme = "HTTPS" }
               periodSeconds = 3
@@ -148,6 +192,13 @@ resource "kubectl_manifest" "server" {
   })
   server_side_apply = true
   wait_for_rollout  = false
+
+  lifecycle {
+    precondition {
+      condition     = try(terraform_data.volume[0].output.raft, false) == local.raft
+      error_message = "The volumes of this Vault have the storage of ${local.raft ? "one server" : "several servers"}, which Vault does not convert by itself: with another one, all secrets would be out of reach. Keep server.replicas, or migrate with \"vault operator migrate\" to a new Vault."
+    }
+  }
 
   depends_on = [kubectl_manifest.part]
 }

@@ -26,9 +26,15 @@ variable "server" {
     image_pull_policy = optional(string, "IfNotPresent")
     storage           = optional(string, "10Gi")
     storage_class     = optional(string)
+    replicas          = optional(number, 1)
   })
   default     = null
-  description = "A Vault to install: tls_secret is the Secret of its namespace with its certificate, for vault.NAMESPACE.svc; both exist before. null: Vault exists at address."
+  description = "A Vault to install: tls_secret is the Secret of its namespace with its certificate, for vault.NAMESPACE.svc; both exist before. replicas is 1, or 3 or 5 for integrated storage (raft), and cannot change between both kinds. null: Vault exists at address."
+
+  validation {
+    condition     = var.server == null ? true : contains([1, 3, 5], var.server.replicas)
+    error_message = "server.replicas is 1, 3 or 5: of an even number, no more servers may fail than of one less."
+  }
 }
 
 variable "address" {

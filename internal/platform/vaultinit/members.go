@@ -1,0 +1,209 @@
+// Copyright The Yuba Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package vaultinit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// votingPatience is for the servers of a cluster to become voters: Vault watches a new one for 10 seconds first.
+const votingPatience = 2 * time.Minute
+
+// members are the further servers of a Vault.
+func (o Options) members(first *api) (all []*api, err error) {
+	known := []string{first.address}
+	for _, address := range o.Members {
+		m, err := newAPI(address, o.Authorities)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(known, m.address) {
+			return nil, fmt.Errorf("the address %s is named twice: each server of Vault has one of its own", m.address)
+		}
+		known, all = append(known, m.address), append(all, m)
+	}
+	return all, nil
+}
+
+// addresses are those of servers.
+func addresses(of []*api) (all []string) {
+	for _, m := range of {
+		all = append(all, m.address)
+	}
+	return all
+}
+
+func (a *api) status(ctx context.Context) (s sealStatus, err error) {
+	if err = a.call(ctx, http.MethodGet, "sys/seal-status", nil, &s); err != nil {
+		err = fmt.Errorf("%w (of %s)", err, a.address)
+	}
+	return s, err
+}
+
+// awaiting repeats a check until it succeeds.
+func awaiting(ctx context.Context, patience time.Duration, check func() error) error {
+	for deadline := time.Now().Add(patience); ; {
+		err := check()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(readyPause):
+		}
+	}
+}
+
+// unsealMembers unseals the further servers, once they have found the first one, and proves that they are of the same Vault.
+func (o Options) unsealMembers(ctx context.Context, first *api, members []*api, keys []string) error {
+	for _, m := range members {
+		if err := m.unsealMember(ctx, first, keys); err != nil {
+			return fmt.Errorf("unseal the server %s: %w", m.address, err)
+		}
+		o.News("Unsealed the server %s.", m.address)
+	}
+	return nil
+}
+
+func (a *api) unsealMember(ctx context.Context, first *api, keys []string) error {
+	var status sealStatus
+	err := awaiting(ctx, readyPatience, func() (err error) {
+		if status, err = a.status(ctx); err == nil && !status.Initialized {
+			err = errors.New("it has not joined the others. Does its storage \"raft\" have a retry_join for each of them?")
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if status.Sealed {
+		if err := a.unseal(ctx, keys); err != nil {
+			return err
+		}
+	}
+	// A server that joins is unsealed after its last key, when the leader has accepted it.
+	if err := a.awaitReady(ctx); err != nil {
+		return err
+	}
+	theirs, err := a.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	ours, err := first.cluster(ctx)
+	if err == nil && theirs != ours {
+		err = fmt.Errorf("it is of another Vault than %s (cluster %s, not %s)", first.address, theirs, ours)
+	}
+	return err
+}
+
+// cluster is the id that all servers of an unsealed Vault have.
+func (a *api) cluster(ctx context.Context) (id string, err error) {
+	err = awaiting(ctx, readyPatience, func() error {
+		status, err := a.status(ctx)
+		if id = status.Cluster; err == nil && id == "" {
+			err = fmt.Errorf("%s does not say which Vault it is of", a.address)
+		}
+		return err
+	})
+	return id, err
+}
+
+// unseal gives a server keys, from the first one on: somebody may have given it others before.
+func (a *api) unseal(ctx context.Context, keys []string) error {
+	if err := a.call(ctx, http.MethodPost, "sys/unseal", map[string]bool{"reset": true}, nil); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		var status sealStatus
+		if err := a.call(ctx, http.MethodPost, "sys/unseal", map[string]string{"key": key}, &status); err != nil {
+			return err
+		}
+		if !status.Sealed {
+			break
+		}
+	}
+	return nil
+}
+
+// awaitReady waits until a server serves, or passes requests to the one that does.
+func (a *api) awaitReady(ctx context.Context) error {
+	return awaiting(ctx, readyPatience, func() error {
+		return a.call(ctx, http.MethodGet, "sys/health?standbyok=true", nil, nil)
+	})
+}
+
+// awaitVoters waits until all servers vote: only then the loss of one is survived.
+func (o Options) awaitVoters(ctx context.Context, vault *api, servers int) error {
+	if servers < 2 {
+		return nil
+	}
+	err := awaiting(ctx, votingPatience, func() error {
+		var answer struct {
+			Data struct {
+				Config struct {
+					Servers []struct {
+						Voter bool `json:"voter"`
+					} `json:"servers"`
+				} `json:"config"`
+			} `json:"data"`
+		}
+		if err := vault.call(ctx, http.MethodGet, "sys/storage/raft/configuration", nil, &answer); err != nil {
+			return err
+		}
+		voters := 0
+		for _, s := range answer.Data.Config.Servers {
+			if s.Voter {
+				voters++
+			}
+		}
+		if voters < servers {
+			return fmt.Errorf("%d of %d servers of Vault vote", voters, servers)
+		}
+		return nil
+	})
+	if err == nil {
+		o.News("All %d servers of Vault vote.", servers)
+	}
+	return err
+}
+
+// rejoin unseals the servers of a complete Vault that are sealed, as after a restart, or were added. Without any to look after, and
+// without keys, it does nothing.
+func (o Options) rejoin(ctx context.Context, first *api, members []*api, keys []string, threshold int) (int, error) {
+	enough := threshold > 0 && len(keys) >= threshold
+	if len(members) == 0 && !enough {
+		return 0, nil
+	}
+	var sealed []string
+	for _, m := range append([]*api{first}, members...) {
+		status, err := m.status(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if status.Sealed {
+			sealed = append(sealed, m.address)
+		}
+	}
+	if len(sealed) == 0 {
+		return len(members), nil
+	}
+	if !enough {
+		return 0, &RefusedError{fmt.Sprintf("Vault is set up, and these servers are sealed: %s. To unseal them, give the identities of enough recipients, or give each the shares with \"vault operator unseal\"",
+			strings.Join(sealed, ", "))}
+	}
+	if slices.Contains(sealed, first.address) {
+		if err := errors.Join(first.unseal(ctx, keys[:threshold]), first.awaitReady(ctx)); err != nil {
+			return 0, fmt.Errorf("unseal the server %s: %w", first.address, err)
+		}
+		o.News("Unsealed the server %s.", first.address)
+	}
+	return len(members), o.unsealMembers(ctx, first, members, keys[:threshold])
+}
