@@ -9,9 +9,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/yuba-dev/yuba/internal/testkit/tofutest"
@@ -76,6 +78,10 @@ func TestVaultIsToldOfARenewedCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Under nohup, the processes would ignore the signal if this one did.
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangUps) })
 	write("vault", string(program))
 	write("tls.crt", "first")
 	write("tls.key", "first")
