@@ -218,6 +218,7 @@ conformance-cluster: tofu ## Check compatibility with tofu-controller on the nod
 .PHONY: chaos
 chaos: tofu ## Kill Yuba, cut the power and damage files 350 times, and look for losses (CHAOSFLAGS='-run X -args -seed 7')
 	$(TEST) -count=1 -timeout 120m -v ./test/chaos $(or $(CHAOSFLAGS),-args -stacks 24 -kills 200 -applies 100 -fells 50 -cuts 50 -damages 50 -settle 10m)
+	$(if $(CHAOSFLAGS),,$(TEST) -count=1 -timeout 60m -v ./test/e2e -run '^(TestKilledBootstrapsGoOn|TestMoveThatIsKilledAnywhereContinues)$$' -args -exhaustively)
 
 # The short form is part of "make test".
 .PHONY: bad-input

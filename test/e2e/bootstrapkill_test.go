@@ -6,6 +6,7 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,12 +15,16 @@ import (
 	"time"
 )
 
-// killedTimes is how often the bootstrap of the next test is killed.
-const killedTimes = 20
+// exhaustively kills more often: "make chaos" does it.
+var exhaustively = flag.Bool("exhaustively", false, "kill 20 bootstraps, and moves at each of their writes, not 6 bootstraps and some moves")
 
 // A bootstrap is killed again and again, at random moments after it has shown something. At the end the platform is
 // there, each resource was made once, and nothing else was made.
 func TestKilledBootstrapsGoOn(t *testing.T) {
+	killedTimes := 6
+	if *exhaustively {
+		killedTimes = 20
+	}
 	p := newPlatform(t)
 	spec := oneRegion + "  components:\n"
 	want := []string{"account", "acme-eu-net-0", "acme-eu-net-1", "acme-eu-node-0", "acme-eu-node-1", "acme-eu-node-2", "acme-eu-cluster-0"}

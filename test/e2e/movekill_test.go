@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -94,14 +95,18 @@ func (m movers) small(t *testing.T, ns string) (id string, runs []string) {
 	return firstID(t, m.a.state(t, base)), m.a.runIDs(t, ns, "base")
 }
 
-// A move is killed at each of its writes, before and after the other side has got it. At no time do
-// both homes work on a stack, and the same move continues and ends as if nothing had happened.
+// A move is killed at each of its writes, or at every third, before and after the other side has got it. At no time
+// do both homes work on a stack, and the same move continues and ends as if nothing had happened.
 func TestMoveThatIsKilledAnywhereContinues(t *testing.T) {
 	t.Parallel() // it takes long, and hardly any processor
+	stride := int64(3)
+	if *exhaustively {
+		stride = 1
+	}
 	m := newMovers(t)
-	there := m.killedAnywhere(t, "killed", 1, func(*testing.T, string) movers { return m })
-	const some = 3 // the way back has the same steps
-	back := m.killedAnywhere(t, "back", some, func(t *testing.T, ns string) movers {
+	there := m.killedAnywhere(t, "killed", stride, func(*testing.T, string) movers { return m })
+	// The way back has the same steps.
+	back := m.killedAnywhere(t, "back", 3*stride, func(t *testing.T, ns string) movers {
 		move(t, m.a, m.b, "-n", ns)
 		return movers{a: m.b, b: m.a}
 	})
@@ -112,11 +117,13 @@ func TestMoveThatIsKilledAnywhereContinues(t *testing.T) {
 // It returns how many writes that had.
 func (m movers) killedAnywhere(t *testing.T, prefix string, stride int64, prepare func(t *testing.T, ns string) movers) (most int64) {
 	t.Helper()
-	for at := int64(1); most == 0; at += stride {
+	first := 1 + rand.Int64N(stride)
+	t.Logf("of %d writes each, a move is killed at number %d", stride, first)
+	for at := first; most == 0; at += stride {
 		ns := fmt.Sprintf("%s-%d", prefix, at)
 		id, runs := m.small(t, ns)
 		m := prepare(t, ns)
-		k := &killer{lost: at%2 == 0} // the request before or after it has the other case
+		k := &killer{lost: (at-first)/stride%2 == 0} // the next one has the other case
 		k.at.Store(at)
 		mover, err := m.mover(t, k, ns)
 		if err != nil {
