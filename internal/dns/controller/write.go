@@ -76,12 +76,17 @@ func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRec
 		return false, err
 	}
 	err = s.change(ctx, here.Zone, d.Changes)
+	var refused *powerdns.RefusedError
+	errors.As(err, &refused)
 	switch {
-	case nothingWritten(err):
+	case refused != nil && !unclear(refused): // nothing is written
 		return false, errors.Join(err, r.setWrites(ctx, f, writes, repair))
 	case err != nil: // perhaps they are written: if so, the next pass sees nothing to repair
 		if !facts.Kept {
 			f.Status.Records = nil
+		}
+		if refused != nil { // an answer, even if unclear: a repair is told when it is made
+			err = errors.Join(err, r.setWrites(ctx, f, f.Status.Writes, repair))
 		}
 		return false, err
 	case len(d.Repaired) > 0:
@@ -91,11 +96,10 @@ func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRec
 	return true, nil
 }
 
-// nothingWritten reports whether a server refused a change before it did anything. Errors of a server (5xx) leave that open: a proxy
-// reports so that it had no answer, and PowerDNS that it failed after its database had the records.
-func nothingWritten(err error) bool {
-	var refused *powerdns.RefusedError
-	return errors.As(err, &refused) && refused.Status < http.StatusInternalServerError
+// unclear reports whether a server may have written what it refuses. Its own errors (5xx) leave that open: a proxy reports so that
+// it had no answer, and PowerDNS that it failed after its database had the records.
+func unclear(refused *powerdns.RefusedError) bool {
+	return refused.Status >= http.StatusInternalServerError
 }
 
 // taken says who has the name, and how this object gets it from a copy of itself.
