@@ -385,6 +385,12 @@ type FailoverPlace struct {
 	Zone string `json:"zone"`
 	// The ownerID in the record beside the name.
 	OwnerID string `json:"ownerID"`
+	// For a former place, the writes that its server may have: status.writes of the time when another place became the present one.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	// +optional
+	Writes []string `json:"writes,omitempty"`
 }
 
 // FailoverEndpointStatus is what the answers tell of an endpoint.

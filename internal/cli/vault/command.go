@@ -115,6 +115,9 @@ func (o *options) run(ctx context.Context, a *session.App, cmd *cobra.Command) e
 	}
 	if done.Verb == vaultinit.VerbNothing {
 		a.News("%s.", done.Message)
+		if done.Sealed {
+			a.News("Vault is sealed. To unseal it, run the same command with -i for the identities of %d recipients.", done.Threshold)
+		}
 		return nil
 	}
 	if done.Members > 0 {

@@ -112,7 +112,7 @@ func (r *Reconciler) repairEndpoint(ctx context.Context, f *yubav1.FailoverRecor
 	if exists {
 		what = "the DNSEndpoint " + f.Name + " had another spec or other labels"
 	}
-	if err := r.noteWrite(ctx, f, "", []string{what}); err != nil {
+	if err := r.noteWrite(ctx, f, f.Status.Writes, []string{what}); err != nil {
 		return err
 	}
 	if err := r.applyEndpoint(ctx, f, wanted, exists); err != nil {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -44,19 +45,43 @@ func markOf(p yubav1.FailoverPlace) string {
 // holds reports whether two places have the same registration.
 func holds(a, b yubav1.FailoverPlace) bool { return base(a.URL) == base(b.URL) && a.Zone == b.Zone }
 
-// including adds the present place, as the first. All others stay until their records are removed.
-func including(places []yubav1.FailoverPlace, here yubav1.FailoverPlace) ([]yubav1.FailoverPlace, error) {
-	out := []yubav1.FailoverPlace{here}
-	for _, p := range places {
-		if !holds(p, here) || p.OwnerID != here.OwnerID {
-			out = append(out, p)
+// same reports whether two places differ in nothing but their writes.
+func same(a, b yubav1.FailoverPlace) bool {
+	a.Writes, b.Writes = nil, nil
+	return equality.Semantic.DeepEqual(a, b)
+}
+
+// writesAt are the writes of the object that a place may have. A former place keeps those of its time: meanwhile the object may
+// have written elsewhere more often than the status remembers.
+func writesAt(is *yubav1.FailoverRecordStatus, at yubav1.FailoverPlace) []string {
+	all := slices.Clone(is.Writes)
+	for _, p := range is.Places {
+		if holds(p, at) {
+			all = append(all, p.Writes...)
 		}
 	}
-	if len(out) > maxPlaces {
-		return places, problemf(yubav1.ReasonRecordUnreachable,
-			"the records at %d former places are not removed yet (status.places): let their servers answer, or go back to one of them", len(places))
+	return all
+}
+
+// including makes a place the present one, which is the first. All others stay until their records are removed. The last writes
+// go to the place that was the present one, and a place that is it again gives its own back.
+func including(is *yubav1.FailoverRecordStatus, here yubav1.FailoverPlace) (places []yubav1.FailoverPlace, writes []string, err error) {
+	places, writes = []yubav1.FailoverPlace{here}, is.Writes
+	for i, p := range is.Places {
+		if holds(p, here) && p.OwnerID == here.OwnerID {
+			writes = remembering(writes, p.Writes...)
+			continue
+		}
+		if i == 0 && len(p.Writes) == 0 {
+			p.Writes = is.Writes
+		}
+		places = append(places, p)
 	}
-	return out, nil
+	if len(places) > maxPlaces {
+		return is.Places, is.Writes, problemf(yubav1.ReasonRecordUnreachable,
+			"the records at %d former places are not removed yet (status.places): let their servers answer, or go back to one of them", len(is.Places))
+	}
+	return places, writes, nil
 }
 
 // former are the places whose records are to be removed. Where the present registration is, the former one is not.
@@ -71,19 +96,19 @@ func former(places []yubav1.FailoverPlace, here yubav1.FailoverPlace) (all []yub
 
 // note stores where the records will be before they are written: who deletes the object after a crash must know.
 func (r *Reconciler) note(ctx context.Context, f *yubav1.FailoverRecord, here yubav1.FailoverPlace) error {
-	if places, err := including(f.Status.Places, here); err != nil || slices.Equal(places, f.Status.Places) {
+	if places, _, err := including(&f.Status, here); err != nil || equality.Semantic.DeepEqual(places, f.Status.Places) {
 		return err
 	}
 	known, err := r.known(ctx, f)
 	if err != nil {
 		return err
 	}
-	places, err := including(known.Places, here)
+	places, writes, err := including(&known, here)
 	if err != nil {
 		return err
 	}
 	before := f.DeepCopy()
-	f.Status.Places = places
+	f.Status.Places, f.Status.Writes = places, writes
 	if err := reconciling.PatchStatus(ctx, r.Client, before, f); err != nil {
 		return fmt.Errorf("note in the status where the record is, before it is written: %w", err)
 	}
@@ -110,16 +135,16 @@ func (r *Reconciler) known(ctx context.Context, f *yubav1.FailoverRecord) (none 
 // leave removes the records from former places, and returns those that have some. It is for when the present one answers;
 // the zero value is none.
 func (r *Reconciler) leave(ctx context.Context, f *yubav1.FailoverRecord, here yubav1.FailoverPlace) (kept []yubav1.FailoverPlace) {
-	if here != (yubav1.FailoverPlace{}) {
+	if here.URL != "" {
 		kept = append(kept, here)
 	}
 	for i, p := range former(f.Status.Places, here) {
 		if i == 0 {
-			writes, err := r.here(ctx, f)
+			live, err := r.here(ctx, f)
 			if err != nil {
 				return f.Status.Places // the next pass says why
 			}
-			f.Status.Writes = writes
+			f.Status.Writes = live.Writes
 		}
 		if err := r.remove(ctx, f, p); err != nil {
 			kept = append(kept, p)

@@ -115,7 +115,7 @@ func (s *server) zone(ctx context.Context, f *yubav1.FailoverRecord) (string, er
 // facts reads what the server has for a name.
 func (s *server) facts(ctx context.Context, f *yubav1.FailoverRecord, at yubav1.FailoverPlace) (decide.Facts, error) {
 	facts := decide.Facts{Host: f.Spec.Host, Owner: decide.Owner(at.OwnerID, f.Namespace, f.Name), Place: markOf(at),
-		UID: string(f.UID), Writes: f.Status.Writes}
+		UID: string(f.UID), Writes: writesAt(&f.Status, at)}
 	for _, name := range []string{f.Spec.Host, decide.RegistrationOf(f.Spec.Host)} {
 		sets, err := s.RRsets(ctx, at.Zone, name)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -42,14 +43,15 @@ func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRec
 	for _, rec := range records {
 		facts.Wanted = append(facts.Wanted, rec.Content())
 	}
-	facts.Kept = kept(f, facts.Wanted) && len(f.Status.Places) > 0 && f.Status.Places[0] == here
+	facts.Kept = kept(f, facts.Wanted) && len(f.Status.Places) > 0 && same(f.Status.Places[0], here)
 	d := decide.Decide(facts)
 	if d.Taken != "" || d.Adopted != "" || len(d.Changes) > 0 {
 		// The cache may not know the last write yet, nor that another home has the object.
-		if facts.Writes, err = r.here(ctx, f); err != nil {
+		live, err := r.here(ctx, f)
+		if err != nil {
 			return false, err
 		}
-		f.Status.Writes, facts.Write = facts.Writes, strings.ToLower(rand.Text())
+		f.Status.Writes, facts.Writes, facts.Write = live.Writes, writesAt(&live, here), strings.ToLower(rand.Text())
 		d = decide.Decide(facts)
 	}
 	if d.Taken != "" {
@@ -60,23 +62,31 @@ func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRec
 	}
 	f.Status.Zone = here.Zone
 	if d.Adopted != "" {
-		return false, r.noteWrite(ctx, f, d.Adopted, nil)
+		return false, r.noteWrite(ctx, f, remembering(f.Status.Writes, d.Adopted), nil)
 	}
 	if len(d.Changes) == 0 {
 		return false, nil
 	}
+	// However many attempts get no answer, the write that the server has is never the one that is forgotten.
 	repair, writes := f.Status.LastRepair, f.Status.Writes
-	if err := r.noteWrite(ctx, f, facts.Write, d.Repaired); err != nil {
+	if d.Ours != "" {
+		writes = remembering(writes, d.Ours)
+	}
+	if err := r.noteWrite(ctx, f, remembering(writes, facts.Write), d.Repaired); err != nil {
 		return false, err
 	}
 	err = s.change(ctx, here.Zone, d.Changes)
 	var refused *powerdns.RefusedError
+	errors.As(err, &refused)
 	switch {
-	case errors.As(err, &refused): // nothing is written
+	case refused != nil && !unclear(refused): // nothing is written
 		return false, errors.Join(err, r.setWrites(ctx, f, writes, repair))
 	case err != nil: // perhaps they are written: if so, the next pass sees nothing to repair
 		if !facts.Kept {
 			f.Status.Records = nil
+		}
+		if refused != nil { // an answer, even if unclear: a repair is told when it is made
+			err = errors.Join(err, r.setWrites(ctx, f, f.Status.Writes, repair))
 		}
 		return false, err
 	case len(d.Repaired) > 0:
@@ -84,6 +94,12 @@ func (r *Reconciler) write(ctx context.Context, s *server, f *yubav1.FailoverRec
 			"Somebody changed the records, and Yuba wrote them again: "+strings.Join(d.Repaired, "; "))
 	}
 	return true, nil
+}
+
+// unclear reports whether a server may have written what it refuses. Its own errors (5xx) leave that open: a proxy reports so that
+// it had no answer, and PowerDNS that it failed after its database had the records.
+func unclear(refused *powerdns.RefusedError) bool {
+	return refused.Status >= http.StatusInternalServerError
 }
 
 // taken says who has the name, and how this object gets it from a copy of itself.
@@ -95,30 +111,26 @@ func taken(f *yubav1.FailoverRecord, d decide.Decision) error {
 		d.Taken, f.Name, f.Namespace, yubav1.AnnotationTakeOverWrite, d.By)
 }
 
-// here returns the writes of an object from the API itself. It is an error if another home has the object meanwhile: two homes
+// here returns the status of an object from the API itself. It is an error if another home has the object meanwhile: two homes
 // must not write the records of one name.
-func (r *Reconciler) here(ctx context.Context, f *yubav1.FailoverRecord) ([]string, error) {
+func (r *Reconciler) here(ctx context.Context, f *yubav1.FailoverRecord) (none yubav1.FailoverRecordStatus, err error) {
 	var live yubav1.FailoverRecord
 	if err := r.Direct.Get(ctx, client.ObjectKeyFromObject(f), &live); err != nil {
-		return nil, fmt.Errorf("read FailoverRecord %s/%s before its records are written: %w", f.Namespace, f.Name, err)
+		return none, fmt.Errorf("read FailoverRecord %s/%s before its records are written: %w", f.Namespace, f.Name, err)
 	}
 	if held := moving.Held(&live); held != "" {
-		return nil, problemf(yubav1.ReasonRecordMoved, "%s", held)
+		return none, problemf(yubav1.ReasonRecordMoved, "%s", held)
 	}
-	return live.Status.Writes, nil
+	return live.Status, nil
 }
 
-// noteWrite stores a write before it is done: who finds it on the server after a crash must know whose it is. It also stores what
+// noteWrite stores the writes before the last of them is done: who finds it on the server after a crash must know whose it is. It also stores what
 // is repaired. The status then differs with each repair, and so does the resource version: the API's clients count an event
 // about the same version as a repetition, and drop its text.
-func (r *Reconciler) noteWrite(ctx context.Context, f *yubav1.FailoverRecord, write string, repaired []string) error {
+func (r *Reconciler) noteWrite(ctx context.Context, f *yubav1.FailoverRecord, writes, repaired []string) error {
 	repair := f.Status.LastRepair
 	if len(repaired) > 0 {
 		repair = &yubav1.FailoverRepair{At: metav1.NewMicroTime(r.Now()), Records: repaired}
-	}
-	writes := f.Status.Writes
-	if write != "" {
-		writes = remembering(writes, write)
 	}
 	return r.setWrites(ctx, f, writes, repair)
 }
@@ -132,8 +144,9 @@ func (r *Reconciler) setWrites(ctx context.Context, f *yubav1.FailoverRecord, wr
 	return nil
 }
 
-// remembering adds a write to the last ones.
-func remembering(writes []string, write string) []string {
-	writes = append(slices.Clone(writes), write)
+// remembering makes writes the newest ones that are known.
+func remembering(writes []string, newest ...string) []string {
+	writes = slices.DeleteFunc(slices.Clone(writes), func(w string) bool { return slices.Contains(newest, w) })
+	writes = append(writes, newest...)
 	return writes[max(0, len(writes)-maxWrites):]
 }

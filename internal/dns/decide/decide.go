@@ -47,6 +47,9 @@ type Decision struct {
 	Taken string
 	// By is the last write of the copy of the object that has the name, if one has it: [Facts.TakeOver] replaces it.
 	By string
+	// Ours is the object's own write that the server has, if it has one and something is to be written. It must stay known
+	// whatever becomes of the attempt: without it, the object would take what it wrote itself for another copy's.
+	Ours string
 	// Adopted is a write that is not known to be ours, and left what is wanted. Nothing is to be written.
 	Adopted string
 }
@@ -94,6 +97,9 @@ func Decide(f Facts) Decision {
 	}
 	ours := registration{owner: f.Owner, uid: f.UID, write: f.Write, place: f.Place}
 	d := Decision{Changes: []RRset{wanted, {Name: RegistrationOf(f.Host), Type: "TXT", TTL: ownerTTL, Contents: []string{quoted(ours.text())}}}}
+	if slices.Contains(f.Writes, r.write) {
+		d.Ours = r.write
+	}
 	if f.Kept {
 		d.Repaired = f.changed(wanted, registered)
 	}

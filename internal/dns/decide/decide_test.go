@@ -126,3 +126,29 @@ func TestRepairs(t *testing.T) {
 		})
 	}
 }
+
+// The decision names the object's own write on the server, so that attempts without an answer never push it out of the known ones.
+func TestTheWriteOnTheServerIsNamed(t *testing.T) {
+	us := Owner("default", "shop", "www")
+	of := func(write string) RRset {
+		return RRset{Name: "_yuba.www.example.org", Type: "TXT", TTL: 300, Contents: []string{"\"" + us + ",uid=u,write=" + write + "\""}}
+	}
+	for sentence, c := range map[string]struct {
+		there []RRset
+		want  string
+	}{
+		"nothing is there":                         {nil, ""},
+		"the last write":                           {[]RRset{of("w2")}, "w2"},
+		"an earlier one":                           {[]RRset{of("w1")}, "w1"},
+		"that of a copy which may be replaced":     {[]RRset{of("w9")}, ""},
+		"that of a copy which may not be replaced": {[]RRset{of("w8")}, ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			d := Decide(Facts{Host: "www.example.org", Owner: us, UID: "u", Write: "w3", Writes: []string{"w1", "w2"}, TakeOver: "w9", TTL: 30,
+				Wanted: []string{"A \"x\""}, There: c.there})
+			if d.Ours != c.want {
+				t.Errorf("it is %q, want %q", d.Ours, c.want)
+			}
+		})
+	}
+}

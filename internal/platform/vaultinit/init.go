@@ -100,6 +100,9 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	defer unlock()
 	var status sealStatus
 	if err := vault.call(ctx, http.MethodGet, "sys/seal-status", nil, &status); err != nil {
+		if len(members) > 0 {
+			err = fmt.Errorf("%w. If the server %s is lost, name another one by --address, and leave it out", err, vault.address)
+		}
 		return Outcome{}, err
 	}
 	if status.Type != "" && status.Type != "shamir" {
@@ -118,9 +121,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		return out, &RefusedError{d.Message}
 	case VerbNothing:
 		out.RootTokenRevoked = true
-		if out.Members, err = o.rejoin(ctx, vault, members, answer.Keys, file.Threshold); err == nil {
-			out.Sealed = false
-		}
+		out.Members, out.Sealed, err = o.rejoin(ctx, vault, members, answer.Keys, file.Threshold)
 		return out, err
 	case VerbInit:
 		if answer, err = o.initialise(ctx, vault, members, &file); err != nil {
@@ -224,7 +225,7 @@ func (o Options) setUp(ctx context.Context, vault *api, members []*api, file *Fi
 	if err := o.after("unsealed"); err != nil {
 		return err
 	}
-	if err := o.unsealMembers(ctx, vault, members, answer.Keys[:file.Threshold]); err != nil {
+	if _, err := o.unsealMembers(ctx, append([]*api{vault}, members...), answer.Keys[:file.Threshold]); err != nil {
 		return err
 	}
 	if err := o.after("joined"); err != nil {

@@ -62,46 +62,55 @@ func awaiting(ctx context.Context, patience time.Duration, check func() error) e
 	}
 }
 
-// unsealMembers unseals the further servers, once they have found the first one, and proves that they are of the same Vault.
-func (o Options) unsealMembers(ctx context.Context, first *api, members []*api, keys []string) error {
-	for _, m := range members {
-		if err := m.unsealMember(ctx, first, keys); err != nil {
-			return fmt.Errorf("unseal the server %s: %w", m.address, err)
+// unsealMembers unseals servers, the further ones once they have found the others, and proves that all are of the same Vault: that of
+// the first one that serves. One that fails does not keep it from the next. It returns those that are unsealed.
+func (o Options) unsealMembers(ctx context.Context, servers []*api, keys []string) (ready []*api, err error) {
+	var failed []error
+	for _, m := range servers {
+		was, err := m.unsealMember(ctx, ready, keys)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("unseal the server %s: %w", m.address, err))
+			continue
 		}
-		o.News("Unsealed the server %s.", m.address)
+		ready = append(ready, m)
+		if was {
+			o.News("Unsealed the server %s.", m.address)
+		}
 	}
-	return nil
+	return ready, errors.Join(failed...)
 }
 
-func (a *api) unsealMember(ctx context.Context, first *api, keys []string) error {
+// unsealMember unseals a server that is of the same Vault as those that are ready, and reports whether it was sealed.
+func (a *api) unsealMember(ctx context.Context, ready []*api, keys []string) (was bool, err error) {
 	var status sealStatus
-	err := awaiting(ctx, readyPatience, func() (err error) {
+	err = awaiting(ctx, readyPatience, func() (err error) {
 		if status, err = a.status(ctx); err == nil && !status.Initialized {
 			err = errors.New("it has not joined the others. Does its storage \"raft\" have a retry_join for each of them?")
 		}
 		return err
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	if status.Sealed {
 		if err := a.unseal(ctx, keys); err != nil {
-			return err
+			return true, err
 		}
 	}
 	// A server that joins is unsealed after its last key, when the leader has accepted it.
-	if err := a.awaitReady(ctx); err != nil {
-		return err
+	if err := a.awaitReady(ctx); err != nil || len(ready) == 0 {
+		return status.Sealed, err
 	}
 	theirs, err := a.cluster(ctx)
 	if err != nil {
-		return err
+		return status.Sealed, err
 	}
+	first := ready[0]
 	ours, err := first.cluster(ctx)
 	if err == nil && theirs != ours {
 		err = fmt.Errorf("it is of another Vault than %s (cluster %s, not %s)", first.address, theirs, ours)
 	}
-	return err
+	return status.Sealed, err
 }
 
 // cluster is the id that all servers of an unsealed Vault have.
@@ -175,35 +184,66 @@ func (o Options) awaitVoters(ctx context.Context, vault *api, servers int) error
 	return err
 }
 
-// rejoin unseals the servers of a complete Vault that are sealed, as after a restart, or were added. Without any to look after, and
-// without keys, it does nothing.
-func (o Options) rejoin(ctx context.Context, first *api, members []*api, keys []string, threshold int) (int, error) {
-	enough := threshold > 0 && len(keys) >= threshold
-	if len(members) == 0 && !enough {
-		return 0, nil
-	}
-	var sealed []string
-	for _, m := range append([]*api{first}, members...) {
+// found is what the servers of a complete Vault answered.
+type found struct {
+	// answering are in the order in which they were named, and sealed are some of them.
+	answering []*api
+	sealed    []string
+	silent    []string
+	causes    []error
+}
+
+func look(ctx context.Context, servers []*api) (f found) {
+	for _, m := range servers {
 		status, err := m.status(ctx)
 		if err != nil {
-			return 0, err
+			f.silent, f.causes = append(f.silent, m.address), append(f.causes, err)
+			continue
 		}
+		f.answering = append(f.answering, m)
 		if status.Sealed {
-			sealed = append(sealed, m.address)
+			f.sealed = append(f.sealed, m.address)
 		}
 	}
-	if len(sealed) == 0 {
-		return len(members), nil
+	return f
+}
+
+// lost is the error for servers that do not answer; nil if all do.
+func (f found) lost(unsealed int) error {
+	if len(f.silent) == 0 {
+		return nil
 	}
-	if !enough {
-		return 0, &RefusedError{fmt.Sprintf("Vault is set up, and these servers are sealed: %s. To unseal them, give the identities of enough recipients, or give each the shares with \"vault operator unseal\"",
-			strings.Join(sealed, ", "))}
+	return fmt.Errorf("%d servers are unsealed; these do not answer: %s. Leave out --member of those that are lost:\n%w",
+		unsealed, strings.Join(f.silent, ", "), errors.Join(f.causes...))
+}
+
+// rejoin unseals the servers of a complete Vault that are sealed, as after a restart, or were added: each that answers, whatever
+// becomes of the others. It returns how many of the further ones are unsealed, and whether the first one still is sealed.
+func (o Options) rejoin(ctx context.Context, first *api, members []*api, keys []string, threshold int) (unsealed int, sealed bool, err error) {
+	f := look(ctx, append([]*api{first}, members...))
+	sealed = slices.Contains(f.sealed, first.address)
+	switch enough := threshold > 0 && len(keys) >= threshold; {
+	case len(f.sealed) == 0 && len(f.silent) == 0:
+		return len(members), false, nil
+	case len(f.sealed) == 0:
+		return further(f.answering, first), false, f.lost(len(f.answering))
+	case !enough && len(members) == 0:
+		return 0, sealed, nil // somebody who only asks is told so by the outcome
+	case !enough:
+		refused := &RefusedError{fmt.Sprintf("Vault is set up, and these servers are sealed: %s. To unseal them, give the identities of enough recipients, or give each the shares with \"vault operator unseal\"",
+			strings.Join(f.sealed, ", "))}
+		return 0, sealed, errors.Join(refused, f.lost(len(f.answering)-len(f.sealed)))
 	}
-	if slices.Contains(sealed, first.address) {
-		if err := errors.Join(first.unseal(ctx, keys[:threshold]), first.awaitReady(ctx)); err != nil {
-			return 0, fmt.Errorf("unseal the server %s: %w", first.address, err)
+	ready, err := o.unsealMembers(ctx, f.answering, keys[:threshold])
+	return further(ready, first), sealed && !slices.Contains(ready, first), errors.Join(err, f.lost(len(ready)))
+}
+
+// further counts the servers but the first one.
+func further(servers []*api, first *api) (n int) {
+	for _, m := range servers {
+		if m != first {
+			n++
 		}
-		o.News("Unsealed the server %s.", first.address)
 	}
-	return len(members), o.unsealMembers(ctx, first, members, keys[:threshold])
+	return n
 }

@@ -145,3 +145,50 @@ func TestAClusterIsContinuedAndKeepsOthersOut(t *testing.T) {
 		t.Errorf("a server of another Vault: %v", err)
 	}
 }
+
+// One server is lost for good while the others restart: all that answer are unsealed, and the lost one is named.
+func TestALostServerDoesNotKeepTheOthersSealed(t *testing.T) {
+	b, servers := newCluster(t)
+	if _, err := b.run(); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range servers {
+		m.Stop()
+	}
+	servers[0].Start()
+	servers[2].Start()
+	// Somebody who asks about one server, and has no identities, learns that it is sealed.
+	if out, err := b.run(func(o *Options) { o.Members = nil }); err != nil || out.Verb != VerbNothing || !out.Sealed {
+		t.Errorf("one restarted server: %+v %v", out, err)
+	}
+	var refused *RefusedError
+	if out, err := b.run(); !errors.As(err, &refused) || !strings.Contains(err.Error(), "these do not answer: "+servers[1].URL) || !out.Sealed {
+		t.Errorf("without identities: %+v %v", out, err)
+	}
+	out, err := b.run(b.with(2))
+	if err == nil || !strings.Contains(err.Error(), "2 servers are unsealed; these do not answer: "+servers[1].URL+". Leave out --member") {
+		t.Errorf("with a lost server: %v", err)
+	}
+	if out.Members != 1 || out.Sealed {
+		t.Errorf("with a lost server: %+v", out)
+	}
+	for _, m := range []*vaulttest.Member{servers[0], servers[2]} {
+		server, err := newAPI(m.URL, b.options.Authorities)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is, err := server.status(t.Context()); err != nil || is.Sealed {
+			t.Errorf("%s: %+v %v", m.URL, is, err)
+		}
+	}
+	if out, err := b.run(func(o *Options) { o.Members = nil }); err != nil || out.Sealed {
+		t.Errorf("one unsealed server: %+v %v", out, err)
+	}
+	if out, err := b.run(b.with(2), func(o *Options) { o.Members = []string{servers[2].URL} }); err != nil || out.Members != 1 || out.Sealed {
+		t.Errorf("without the lost server: %+v %v", out, err)
+	}
+	_, err = b.run(b.with(2), func(o *Options) { o.Address, o.Members = servers[1].URL, []string{servers[0].URL, servers[2].URL} })
+	if err == nil || !strings.Contains(err.Error(), "If the server "+servers[1].URL+" is lost, name another one by --address") {
+		t.Errorf("the lost server first: %v", err)
+	}
+}

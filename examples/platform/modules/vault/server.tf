@@ -18,9 +18,10 @@ locals {
     }
     ${local.raft ? local.raft_storage : "storage \"file\" {\n  path = \"/vault/data\"\n}"}
   EOT
-  # VAULT_RAFT_NODE_ID and VAULT_CLUSTER_ADDR say which of the servers it is.
+  # VAULT_RAFT_NODE_ID and VAULT_CLUSTER_ADDR say which of the servers it is. All names that there may be are there, whatever the
+  # replicas: another configuration would restart, and so seal, each server when some are added.
   raft_storage = join("\n", concat(["storage \"raft\" {", "  path = \"/vault/data\""], [
-    for i in range(local.replicas) : join("\n", concat([
+    for i in range(5) : join("\n", concat([
       "  retry_join {",
       "    leader_api_addr = \"https://vault-${i}.${local.peers}.${local.namespace}.svc:8200\"",
       "    leader_tls_servername = \"vault.${local.namespace}.svc\"",
@@ -48,14 +49,15 @@ locals {
       metadata   = { name = "vault", namespace = local.namespace, labels = local.labels }
       data       = { "vault.hcl" = local.config, "reload.sh" = file("${path.module}/files/reload.sh") }
     }
-    # A sealed Vault is not ready, and must be reached to be unsealed.
+    # A single sealed Vault is not ready, and must be reached to be unsealed. Of several, clients only reach those that serve:
+    # servers join each other by vault-internal, and are unsealed by their Pods.
     service = {
       apiVersion = "v1"
       kind       = "Service"
       metadata   = { name = "vault", namespace = local.namespace, labels = local.labels }
       spec = {
         selector                 = { "app.kubernetes.io/name" = "vault" }
-        publishNotReadyAddresses = true
+        publishNotReadyAddresses = !local.raft
         ports                    = [{ name = "https", port = 8200, targetPort = "https" }]
       }
     }
@@ -108,6 +110,17 @@ resource "terraform_data" "volume" {
   count = var.server == null ? 0 : 1
 
   input = { storage = var.server.storage, storage_class = var.server.storage_class, raft = local.raft }
+
+  lifecycle {
+    ignore_changes = [input]
+  }
+}
+
+# A server that is not there any more still votes, and counts as failed.
+resource "terraform_data" "servers" {
+  count = var.server == null ? 0 : 1
+
+  input = local.replicas
 
   lifecycle {
     ignore_changes = [input]
@@ -197,6 +210,10 @@ resource "kubectl_manifest" "server" {
     precondition {
       condition     = try(terraform_data.volume[0].output.raft, false) == local.raft
       error_message = "The volumes of this Vault have the storage of ${local.raft ? "one server" : "several servers"}, which Vault does not convert by itself: with another one, all secrets would be out of reach. Keep server.replicas, or migrate with \"vault operator migrate\" to a new Vault."
+    }
+    precondition {
+      condition     = !local.raft || local.replicas >= try(terraform_data.servers[0].output, 0)
+      error_message = "This Vault was made with ${try(terraform_data.servers[0].output, 0)} servers. Those that are removed would still vote: of ${local.replicas} that are left, none could fail. Keep server.replicas. To have fewer servers nevertheless, run \"vault operator raft remove-peer\" for each that goes, scale the StatefulSet, and then remove terraform_data.servers from the state."
     }
   }
 
