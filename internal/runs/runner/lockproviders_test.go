@@ -12,6 +12,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/testkit/registrytest"
+	"github.com/yuba-dev/yuba/test/cloud"
 )
 
 // elsewhere is a platform that no runner has.
@@ -113,6 +114,28 @@ func TestTheLockFileFromAMirrorOnTheMachine(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(b.opts.ProviderMirror, "*", "*", "*", "*", "*")); len(left) != 1 { //nolint:errcheck // the pattern is valid
 		t.Errorf("the mirror has %v", left)
 	}
+}
+
+// The program has lost a provider that its state still needs: the tool refuses to lock that one, and it stays as it is.
+func TestTheLockFileWithAProviderThatOnlyTheStateNeeds(t *testing.T) {
+	c := cloud.Start()
+	defer c.Close()
+	b := newBench(t)
+	b.opts.ProviderMirror = mirrorOfTestProvider(t)
+	b.start()
+	env := []run.EnvVar{{Name: "YUBATEST_ENDPOINT", Value: c.URL()}, {Name: "YUBATEST_TOKEN", Value: c.Token()}}
+	first := b.stack("lost", run.OperationPlanAndApply, program(declares+"resource \"yubatest_object\" \"x\" {\n  name = \"x\"\n  content = \"y\"\n}\n"+twoThings))
+	first.spec.Env = env
+	b.succeed(first)
+	second := b.stack("lost", run.OperationPlan, program(twoThings))
+	second.spec.Env, second.state, second.spec.LockFile = env, first.lastState(), first.result.LockFile
+	b.succeed(second)
+	lock := second.change(lockFor(runtime.GOOS + "_" + runtime.GOARCH))
+	result := b.succeed(lock)
+	if !strings.Contains(result.Text, "/yubatest\"") {
+		t.Errorf("the provider of the state is no longer locked:\n%s\n%s", result.Text, lock.log)
+	}
+	logged(t, lock, "because the program does not need them")
 }
 
 func TestNothingToLock(t *testing.T) {

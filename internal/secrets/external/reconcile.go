@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,9 @@ import (
 
 // maxMessage bounds the messages of conditions.
 const maxMessage = 2000
+
+// butStays is between what a refresh did and why the earlier target stays, in the message of a condition.
+const butStays = ", but "
 
 // problemError is a mistake in objects of the API. Most of them are watched, so it is rarely tried again.
 type problemError struct{ message string }
@@ -61,7 +65,14 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, ask turns.
 		return ctrl.Result{}, err
 	}
 	f := r.facts(&es, target)
+	again, err := r.leaveAgain(ctx, &es, f)
+	if err != nil {
+		return reconciling.Again(err)
+	}
 	if due := decide.Due(f); !due.Read {
+		if again && (due.Next == 0 || due.Next > decide.Retry) {
+			due.Next = decide.Retry
+		}
 		return ctrl.Result{RequeueAfter: due.Next}, nil
 	}
 	if !ask(storeKeys(&es)...) {
@@ -82,6 +93,28 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, ask turns.
 	}
 	r.tell(before, &es, act, target != nil)
 	return ctrl.Result{RequeueAfter: decide.After(f, outcome(act, err))}, nil
+}
+
+// leaveAgain tries again to give up the target of an earlier spec, which stays only because that failed. It asks no
+// store, so it does not matter whether the secrets are ever read again. It reports whether to come again for it.
+func (r *Reconciler) leaveAgain(ctx context.Context, es *externalv1.ExternalSecret, f decide.Facts) (again bool, err error) {
+	c := externalv1.Find(es.Status.Conditions, externalv1.ConditionReady)
+	if name := es.Status.Binding.Name; name == "" || name == targetOf(es) || !moved(es, decide.Act{Reason: c.Reason}) {
+		return false, nil
+	}
+	// Until the values are in the new target, the earlier one may have the only copy. The object may also be read from a
+	// cache that does not have its last status yet, of which nobody tells.
+	if !f.Ready || !f.TargetStands || !f.Immutable && f.Synced != f.Version {
+		return true, nil
+	}
+	if r.leave(ctx, es) != nil { // the condition says so, and a refresh tells it anew
+		return true, nil
+	}
+	before := es.DeepCopy()
+	es.Status.Binding.Name = targetOf(es)
+	c.Message, _, _ = strings.Cut(c.Message, butStays)
+	es.Status.Conditions = externalv1.With(es.Status.Conditions, c)
+	return false, reconciling.PatchStatus(ctx, r.Client, before, es)
 }
 
 // outcome says how a refresh ended.
@@ -123,7 +156,7 @@ func versionOf(es *externalv1.ExternalSecret) string {
 // record writes the status.
 func (r *Reconciler) record(es *externalv1.ExternalSecret, act decide.Act, f decide.Facts) {
 	if act.Stays != "" {
-		act.Message += ", but " + act.Stays
+		act.Message += butStays + act.Stays
 	}
 	c := externalv1.Condition{Type: externalv1.ConditionReady, Status: corev1.ConditionTrue, Reason: act.Reason, Message: shorten.Fit(act.Message, maxMessage), LastTransitionTime: metav1.NewTime(r.Now())}
 	if act.Verb == decide.Fail {
@@ -131,10 +164,7 @@ func (r *Reconciler) record(es *externalv1.ExternalSecret, act decide.Act, f dec
 	} else {
 		es.Status.RefreshTime = metav1.NewTime(f.Now)
 		es.Status.SyncedResourceVersion = f.Version
-		switch {
-		case act.Stays != "": // whatever the policy, it is tried again
-			es.Status.SyncedResourceVersion = ""
-		case moved(es, act): // the earlier target stays until there is another one
+		if act.Stays == "" && moved(es, act) { // the earlier target stays until there is another one
 			es.Status.Binding.Name = targetOf(es)
 		}
 	}

@@ -212,13 +212,36 @@ func TestATypedEarlierTargetWithKeysOfOthersIsGivenUp(t *testing.T) {
 
 // The new target is written although the API refuses to delete the earlier one. That is tried again.
 func TestAnEarlierTargetThatStaysIsTold(t *testing.T) {
+	for name, test := range map[string]struct{ refresh, target string }{
+		"it is refreshed":          {"refreshInterval: 1s", ""},
+		"the new one is immutable": {"refreshInterval: 1s", ", immutable: true"},
+		"it is read once":          {"refreshPolicy: CreatedOnce", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testAnEarlierTargetThatStays(t, test.refresh, test.target)
+		})
+	}
+}
+
+func testAnEarlierTargetThatStays(t *testing.T, refresh, target string) {
 	w := newWorld(t)
+	at := func(name string) {
+		w.apply(`
+kind: ExternalSecret
+metadata: {name: shop}
+spec:
+  ` + refresh + `
+  secretStoreRef: {name: vault}
+  target: {name: ` + name + target + `}
+  dataFrom: [{extract: {key: NS/shop}}]`)
+	}
 	w.put("shop", map[string]any{"password": "hunter2"})
-	w.target("shop", "name: db")
+	at("db")
 	want := map[string]string{"password": "hunter2"}
 	w.has("db", want)
 	allow := w.deny("db")
-	w.target("shop", "name: free")
+	at("free")
 	w.has("free", want)
 	w.await("shop", externalv1.ReasonSecretSynced, "but delete the earlier target, Secret db: ")
 	w.tells(externalv1.ReasonUpdateFailed, "secret synced, but delete the earlier target", "hunter2")
@@ -226,8 +249,12 @@ func TestAnEarlierTargetThatStaysIsTold(t *testing.T) {
 	if es := w.object("shop"); es.Status.Binding.Name != "db" {
 		t.Errorf("the status forgets %s", es.Status.Binding.Name)
 	}
+	if refresh != "refreshInterval: 1s" || target != "" { // another attempt does not read the store
+		w.put("shop", map[string]any{"password": "another"})
+	}
 	allow()
 	w.has("db", nil)
+	w.has("free", want)
 	w.eventually("the status names the new target", func() string {
 		es := w.object("shop")
 		if c := externalv1.Find(es.Status.Conditions, externalv1.ConditionReady); es.Status.Binding.Name != "free" || c.Message != "secret synced" {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/yuba-dev/yuba/internal/contracts/bridge/store"
@@ -193,13 +194,7 @@ func Differs(ctx context.Context, from decide.Document, to Place) (bool, error) 
 // copied is what a copy should contain, given what it contains; foreign are parts that it has from
 // somebody else.
 func copied(from, now decide.Document) (want decide.Document, foreign []string) {
-	want = now.Clone()
-	for _, e := range now.Book.Secrets {
-		for _, part := range e.Parts {
-			delete(want.Values, part)
-			delete(want.Values, part+decide.Previous)
-		}
-	}
+	want = withoutOurs(now)
 	secrets := maps.Clone(from.Book.Secrets)
 	if secrets == nil {
 		secrets = map[string]decide.Entry{}
@@ -229,6 +224,57 @@ func copied(from, now decide.Document) (want decide.Document, foreign []string) 
 	want.Book.Secrets, want.Book.Rotation = secrets, from.Book.Rotation.Silent()
 	want.Book.CopyOf, want.Book.Environment = from.Book.ID, from.Book.Environment
 	return want, foreign
+}
+
+// withoutOurs is a copy without what Yuba wrote to it. Previous values are Yuba's only while the copy's own book has
+// both values of their secrets: at other times, keys with such names are those of somebody else.
+func withoutOurs(now decide.Document) decide.Document {
+	rest := now.Clone()
+	for _, e := range now.Book.Secrets {
+		for _, part := range e.Parts {
+			delete(rest.Values, part)
+		}
+	}
+	r := now.Book.Rotation
+	if r == nil || r.Phase == decide.PhaseRetire {
+		return rest
+	}
+	for _, part := range rotated(now) {
+		delete(rest.Values, part+decide.Previous)
+	}
+	return rest
+}
+
+// rotated are the old and the new parts of the secrets of a document's rotation.
+func rotated(d decide.Document) (parts []string) {
+	for _, name := range d.Book.Rotation.Names {
+		parts = union(parts, union(d.Book.Secrets[name].Parts, d.Book.Rotation.Replaced[name].Parts))
+	}
+	return parts
+}
+
+// Admits returns why a copy could not have a document that begins a rotation: a *[ForeignError] if it has values of
+// somebody else under the names that the rotation uses until its end. It never writes.
+func Admits(ctx context.Context, begun decide.Document, to Place) error {
+	now, _, err := to.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if why := now.Book.StrangeCopy(begun.Book.ID); why != "" {
+		return &StrangeError{to.Name(), why}
+	}
+	_, foreign := copied(begun, now)
+	rest := withoutOurs(now)
+	for _, part := range rotated(begun) { // a rotation that goes back has the new value as the previous one
+		if _, taken := rest.Values[part+decide.Previous]; taken {
+			foreign = union(foreign, []string{part + decide.Previous})
+		}
+	}
+	if len(foreign) > 0 {
+		slices.Sort(foreign)
+		return &ForeignError{to.Name(), foreign}
+	}
+	return nil
 }
 
 func union(a, b []string) []string {

@@ -147,7 +147,8 @@ func (r *rotation) begin(ctx context.Context, d decide.Document, now time.Time) 
 		if err := r.free(d, made); err != nil {
 			return nil, err
 		}
-		return ptr(decide.Introduce(d, rand.Text()[:12], made, r.Dependents, now)), nil
+		begun := decide.Introduce(d, rand.Text()[:12], made, r.Dependents, now)
+		return &begun, r.admitted(ctx, begun)
 	})
 	if err == nil && len(names) > 0 {
 		r.News("Rotating %s. Step 1 of 2: the new values are current, and the old ones stay valid.", strings.Join(names, ", "))
@@ -163,6 +164,16 @@ func (r *rotation) free(d decide.Document, made []decide.Made) error {
 			return fmt.Errorf("rotate %s: nothing was changed, because %s has %s, which Yuba did not make for this secret and would overwrite. "+
 				"Remove it from the store, or move it to another key if somebody needs it. Then rotate again:\n    yuba secrets rotate %s %s",
 				m.Name, r.Store.Name(), strings.Join(names, " and "), r.Environment, m.Name)
+		}
+	}
+	return nil
+}
+
+// admitted refuses a rotation that could not be copied: the readers of the copy would not get the new values.
+func (r *rotation) admitted(ctx context.Context, begun decide.Document) error {
+	for _, place := range r.Copies {
+		if err := keep.Admits(ctx, begun, place); err != nil {
+			return fmt.Errorf("rotate %s: nothing was changed: %w", strings.Join(begun.Book.Rotation.Names, ", "), err)
 		}
 	}
 	return nil

@@ -8,12 +8,14 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/yuba-dev/yuba/internal/registry/providers"
 	"github.com/yuba-dev/yuba/internal/runs/run"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fault"
 	"github.com/yuba-dev/yuba/internal/runs/runner/fetch"
 	"github.com/yuba-dev/yuba/internal/runs/runner/workspace"
+	"github.com/yuba-dev/yuba/internal/tofu/module"
 )
 
 // The tool's "providers lock" ignores how a configuration installs providers: it asks their own registries, unless a flag
@@ -48,7 +50,15 @@ func (s *Step) LockProviders(ctx context.Context, lock func(args ...string) erro
 	if err != nil {
 		return nil, fault.New(run.FailureConfiguration, "%w", err)
 	}
-	origins, err := s.lockOrigins(ctx, parsed.Locks)
+	needs, err := s.providers.readProviders()
+	if err != nil {
+		return nil, err
+	}
+	locks, others := lockable(parsed.Locks, needs, providers.DefaultHost(w.Tool.Name))
+	if len(others) > 0 {
+		s.run.Log.Note("Providers: %s stay as they are locked, because the program does not need them; a state may", strings.Join(others, ", "))
+	}
+	origins, err := s.lockOrigins(ctx, locks)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +75,30 @@ func (s *Step) LockProviders(ctx context.Context, lock func(args ...string) erro
 		return nil, fault.New(fault.DiskClass(err), "read the dependency lock file: %w", err)
 	}
 	return text, nil
+}
+
+// lockable divides the locked providers into those that the tool locks and the others: it refuses a provider that only
+// a state needs. If it is not clear what the program needs, the tool decides.
+func lockable(locks []providers.Lock, needs module.ProviderNeeds, host string) (of []providers.Lock, others []string) {
+	if needs.Unclear != "" || needs.Others {
+		return locks, nil
+	}
+	needed := map[providers.Address]bool{}
+	for source := range needs.Providers {
+		a, err := providers.ParseAddress(source, host)
+		if err != nil {
+			return locks, nil
+		}
+		needed[a] = true
+	}
+	for _, l := range locks {
+		if needed[l.Address] {
+			of = append(of, l)
+		} else {
+			others = append(others, l.Address.Short())
+		}
+	}
+	return of, others
 }
 
 // lockOrigins groups the locked providers by their origin.

@@ -13,7 +13,11 @@
 //
 // Invariants:
 //
-//   - A namespace has at most [Share] turns, and a store, which many namespaces may name, at most [StoreShare].
+//   - A namespace begins at most [Share] turns in places and as many aside, so its slow stores do not delay its others.
+//     Turns that go aside later may double the latter, and it never has more than 2*Share together.
+//   - A store, which many namespaces may name, has at most [StoreShare] turns, of which those that one namespace has
+//     aside count as one.
+//   - Of requests that wait, those of namespaces with fewer turns are first, then those that asked first.
 //   - While there is room aside, no turn has a place for longer than Quick: whatever stores do, and however many
 //     namespaces they are in, requests for others wait no longer than that.
 //   - A request that waits has no worker. As long as requests wait, one that could have a turn is queued, or a turn

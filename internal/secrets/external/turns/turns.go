@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// The bounds. Turns aside wait for the network, so they may be many: 32 namespaces fill them.
+// The bounds. Turns aside wait for the network, so they may be many: it takes 16 namespaces to fill them.
 const (
 	Places     = 8
 	Aside      = 64
@@ -107,7 +107,7 @@ func (t *Turns) take(req ctrl.Request, stores []string) *turn {
 	stores = slices.Compact(slices.Sorted(slices.Values(stores)))
 	mine := &turn{namespace: req.Namespace, stores: stores, begin: time.Now()}
 	i := slices.IndexFunc(t.waiting, func(w *waiter) bool { return w.request == req })
-	if t.fits(mine, t.held) {
+	if t.fits(mine, t.taken(req)) {
 		if i >= 0 {
 			t.waiting = slices.Delete(t.waiting, i, i+1)
 		}
@@ -121,29 +121,63 @@ func (t *Turns) take(req ctrl.Request, stores []string) *turn {
 	return nil
 }
 
+// taken are the turns that are held, and those that others were called to have: a request that comes again and again
+// must not take them first.
+func (t *Turns) taken(by ctrl.Request) []*turn {
+	all := slices.Clone(t.held)
+	for _, w := range t.waiting {
+		if w.called && w.request != by {
+			all = append(all, &w.turn)
+		}
+	}
+	return all
+}
+
 // fits reports whether a turn may begin beside others, and says where.
 func (t *Turns) fits(mine *turn, others []*turn) bool {
 	mine.aside = t.areSlow(mine.stores)
-	lane, share := 0, 0
-	stores := map[string]int{}
+	lane, share, all := 0, 0, 0
 	for _, o := range others {
 		if o.aside == mine.aside {
 			lane++
 		}
 		if o.namespace == mine.namespace {
-			share++
-		}
-		for _, s := range o.stores {
-			stores[s]++
+			all++
+			if o.aside == mine.aside {
+				share++
+			}
 		}
 	}
 	switch {
 	case mine.aside && lane >= Aside, !mine.aside && lane >= Places:
 		return false
-	case mine.namespace != "" && share >= Share: // administrators make the objects without a namespace
+	case mine.namespace != "" && (share >= Share || all >= 2*Share): // administrators make the objects without a namespace
 		return false
 	}
-	return !slices.ContainsFunc(mine.stores, func(s string) bool { return stores[s] >= StoreShare })
+	asked := perStore(others)
+	return !slices.ContainsFunc(mine.stores, func(s string) bool { return asked[s] >= StoreShare })
+}
+
+// perStore counts the turns of each store. Those that one namespace has aside count as one: a turn may be aside because
+// of another of its stores, which the namespace made itself, and two such namespaces must not use up what a store that
+// they share has for all.
+func perStore(turns []*turn) map[string]int {
+	type seen struct{ namespace, store string }
+	aside := map[seen]bool{}
+	stores := map[string]int{}
+	for _, o := range turns {
+		for _, s := range o.stores {
+			one := seen{o.namespace, s}
+			if o.aside && o.namespace != "" {
+				if aside[one] {
+					continue
+				}
+				aside[one] = true
+			}
+			stores[s]++
+		}
+	}
+	return stores
 }
 
 // areSlow reports whether one of the stores is slow.
@@ -215,7 +249,8 @@ func (t *Turns) change(ctx context.Context, do func()) {
 	}
 }
 
-// call returns the requests that can have a turn, in the order in which they asked.
+// call returns the requests that can have a turn: first those of namespaces with the fewest, in the order in which they
+// asked.
 func (t *Turns) call() (called []ctrl.Request) {
 	places, aside := 0, 0
 	for _, o := range t.held {
@@ -232,27 +267,33 @@ func (t *Turns) call() (called []ctrl.Request) {
 			places++
 		}
 	}
-	with := slices.Clone(t.held)
-	for _, w := range t.waiting {
-		if w.called {
-			with = append(with, &w.turn)
+	with := t.taken(ctrl.Request{})
+	has := map[string]int{} // the namespace without a name, of administrators, counts as one with no turns
+	for _, o := range with {
+		if o.namespace != "" {
+			has[o.namespace]++
 		}
 	}
-	for _, w := range t.waiting {
-		full := places >= Places // thousands may wait: for most of them this is all that is asked
-		if t.areSlow(w.stores) {
-			full = aside >= Aside
-		}
-		if w.called || full || !t.fits(&w.turn, with) {
-			continue
-		}
-		w.called = true
-		with = append(with, &w.turn)
-		called = append(called, w.request)
-		if w.aside {
-			aside++
-		} else {
-			places++
+	for fewest := range 2 * Share {
+		for _, w := range t.waiting {
+			full := places >= Places // thousands may wait: for most of them this is all that is asked
+			if t.areSlow(w.stores) {
+				full = aside >= Aside
+			}
+			if w.called || full || has[w.namespace] != fewest || !t.fits(&w.turn, with) {
+				continue
+			}
+			w.called = true
+			with = append(with, &w.turn)
+			called = append(called, w.request)
+			if w.namespace != "" {
+				has[w.namespace]++
+			}
+			if w.aside {
+				aside++
+			} else {
+				places++
+			}
 		}
 	}
 	return called

@@ -83,18 +83,24 @@ func (o *office) reconcile(ctx context.Context, req ctrl.Request) {
 
 // within checks the bounds.
 func (o *office) within() {
-	places, namespaces, stores := 0, map[string]int{}, map[string]int{}
+	type lane struct {
+		namespace string
+		aside     bool
+	}
+	places, namespaces, lanes := 0, map[string]int{}, map[lane]int{}
 	for _, h := range o.held {
 		if !h.aside {
 			places++
 		}
-		if namespaces[h.namespace]++; h.namespace != "" && namespaces[h.namespace] > Share {
+		namespaces[h.namespace]++
+		lanes[lane{h.namespace, h.aside}]++
+		if h.namespace != "" && (namespaces[h.namespace] > 2*Share || lanes[lane{h.namespace, false}] > Share) {
 			o.Errorf("namespace %s has %d turns", h.namespace, namespaces[h.namespace])
 		}
-		for _, s := range h.stores {
-			if stores[s]++; stores[s] > StoreShare {
-				o.Errorf("store %s has %d turns", s, stores[s])
-			}
+	}
+	for s, n := range perStore(o.held) {
+		if n > StoreShare {
+			o.Errorf("store %s has %d turns", s, n)
 		}
 	}
 	if aside := len(o.held) - places; places > Places || aside > Aside {

@@ -268,15 +268,17 @@ func hopeless(err error) bool {
 }
 
 // Repair goes on with the refactorings that an earlier server left open, once. It returns how many are
-// still open.
+// still open. It logs damaged records, which no repair mends, and which must not delay the repair of others.
 func (d *Desk) Repair(ctx context.Context) (open int, err error) {
-	records, errs, err := d.store().list(ctx, "")
+	records, lost, err := d.store().list(ctx, "")
+	d.tellLost(lost)
 	if err == nil {
 		err = d.step("listed")
 	}
 	if err != nil {
 		return 0, err
 	}
+	var errs []error
 	for _, listed := range records {
 		if !listed.Phase.Open() {
 			continue

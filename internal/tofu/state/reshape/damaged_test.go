@@ -4,14 +4,19 @@
 package reshape
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/yuba-dev/yuba/internal/blob"
 	"github.com/yuba-dev/yuba/internal/tofu/state/moves"
 )
 
@@ -51,9 +56,13 @@ func TestADamagedRecordDoesNotHoldUpTheOthers(t *testing.T) {
 		return errors.Is(err, errDamaged) && strings.Contains(err.Error(), damaged) && strings.Contains(err.Error(), "yuba force-unlock STACK "+damaged)
 	}
 	w.start()
+	log := w.logged()
 	open, err := w.desk.Repair(t.Context())
-	if open != 0 || !says(err) || w.all() != moved {
+	if open != 0 || err != nil || w.all() != moved {
 		t.Errorf("%d are open, %v: %s", open, err, w.all())
+	}
+	if _, err := w.desk.Repair(t.Context()); err != nil || strings.Count(log.String(), "yuba force-unlock STACK "+damaged) != 1 {
+		t.Errorf("the second repair: %v, the log is\n%s", err, log)
 	}
 	if list, err := w.desk.List(t.Context(), w.namespace); err != nil || len(list) != 2 {
 		t.Errorf("%d records, %v", len(list), err)
@@ -67,6 +76,54 @@ func TestADamagedRecordDoesNotHoldUpTheOthers(t *testing.T) {
 	}
 	if _, err := w.desk.Get(t.Context(), w.namespace, idle.ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("the old proposal: %v", err)
+	}
+}
+
+// logged makes the server log to a text.
+func (w *world) logged() *bytes.Buffer {
+	log := &bytes.Buffer{}
+	w.desk.Log = slog.New(slog.NewTextHandler(log, nil))
+	return log
+}
+
+// seal makes the blob of a record one that the key does not decrypt.
+func (w *world) seal(id string) {
+	w.t.Helper()
+	name := filepath.Join(w.dir, "blobs", w.desk.store().place(w.namespace, id, recordName))
+	if _, err := os.Stat(name); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte("sealed with another key"), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestTheWrongKeyLosesNoRecord: one record that the key does not decrypt is damaged; if it decrypts none, it is the
+// wrong key, and nobody is told to release locks.
+func TestTheWrongKeyLosesNoRecord(t *testing.T) {
+	w := newWorld(t)
+	one, other := w.propose(), w.propose()
+	log := w.logged()
+	w.seal(one.ID)
+	if list, err := w.desk.List(t.Context(), w.namespace); err != nil || len(list) != 1 || !strings.Contains(log.String(), one.ID) {
+		t.Errorf("one of two: %d records, %v, the log is\n%s", len(list), err, log)
+	}
+	log.Reset()
+	w.seal(other.ID)
+	list, err := w.desk.List(t.Context(), w.namespace)
+	var sealed *blob.SealError
+	if !errors.As(err, &sealed) || len(list) > 0 || !strings.Contains(err.Error(), "Restore the key of the blob store") {
+		t.Errorf("none: %d records, %v", len(list), err)
+	}
+	if _, err := w.desk.Repair(t.Context()); !errors.As(err, &sealed) || strings.Contains(log.String()+err.Error(), "force-unlock") {
+		t.Errorf("the repair: %v, the log is\n%s", err, log)
+	}
+	const elsewhere = "refactor-elsewhere"
+	if err := w.blobs.PutBytes(t.Context(), w.desk.store().place("elsewhere", elsewhere, recordName), []byte(`{"id":"`+elsewhere+`","namespace":"elsewhere","phase":"applied"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := w.desk.List(t.Context(), w.namespace); err != nil || len(list) > 0 || !strings.Contains(log.String(), other.ID) {
+		t.Errorf("the only one of a namespace: %d records, %v, the log is\n%s", len(list), err, log)
 	}
 }
 

@@ -57,6 +57,8 @@ type Desk struct {
 	lost <-chan struct{}
 	// left is set if this server left a refactoring open.
 	left atomic.Bool
+	// told are the damaged records that were logged.
+	told sync.Map
 }
 
 func (d *Desk) store() store { return store{d.Blobs} }
@@ -269,10 +271,17 @@ func (d *Desk) Get(ctx context.Context, namespace, id string) (*Record, error) {
 // damaged records.
 func (d *Desk) List(ctx context.Context, namespace string) ([]*Record, error) {
 	records, lost, err := d.store().list(ctx, namespace)
-	for _, damage := range lost {
-		d.Log.Warn("skipping a refactoring", "error", damage)
-	}
+	d.tellLost(lost)
 	return records, err
+}
+
+// tellLost logs damaged records, each once: they stay as they are until somebody restores them.
+func (d *Desk) tellLost(lost []error) {
+	for _, damage := range lost {
+		if _, told := d.told.LoadOrStore(damage.Error(), true); !told {
+			d.Log.Warn("skipping a refactoring", "error", damage)
+		}
+	}
 }
 
 // State returns the state that a stack has after a refactoring, for speculative plans.

@@ -29,6 +29,7 @@ type world struct {
 	blobs     *blob.Store
 	states    *state.Store
 	desk      *Desk
+	dir       string
 }
 
 func newWorld(t testing.TB) *world {
@@ -38,7 +39,7 @@ func newWorld(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, namespace: apitest.Namespace(t)}
+	w := &world{t: t, dir: dir, namespace: apitest.Namespace(t)}
 	if w.blobs, err = blob.Open(t.Context(), "file://"+filepath.Join(dir, "blobs"), identity); err != nil {
 		t.Fatal(err)
 	}

@@ -119,12 +119,14 @@ func (s store) load(ctx context.Context, namespace, id string) (*Record, error) 
 }
 
 // list returns the records of a namespace, or of all for an empty one, newest first, without their moves. A damaged
-// record must not hold up the others, so it is not an error: lost has one for each.
+// record must not hold up the others, so it is not an error: lost has one for each. If the key decrypts no record at
+// all, it is the wrong key, and no record is lost: that is an error.
 func (s store) list(ctx context.Context, namespace string) (records []*Record, lost []error, err error) {
 	where := prefix
 	if namespace != "" {
 		where += namespace + "/"
 	}
+	var sealed error
 	for info, err := range s.blobs.List(ctx, where) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("list refactorings: %w", err)
@@ -134,14 +136,29 @@ func (s store) list(ctx context.Context, namespace string) (records []*Record, l
 			continue
 		}
 		r, err := s.load(ctx, parts[0], parts[1])
+		var broken *blob.SealError
+		isSealed := errors.As(err, &broken)
+		if isSealed {
+			sealed = err
+		}
 		switch {
 		case err == nil:
 			records = append(records, r)
 		case errors.Is(err, ErrNotFound):
-		case hopeless(err):
+		case isSealed, errors.Is(err, errDamaged):
 			lost = append(lost, fmt.Errorf("%w. If it was being applied, its states are still locked. Restore %s in the blob store from a backup, "+
 				"or compare those states, and then release their locks:\n    yuba force-unlock STACK %s -n %s", err, info.Key, parts[1], parts[0]))
 		default:
+			return nil, nil, err
+		}
+	}
+	if sealed != nil && len(records) == 0 {
+		if namespace != "" { // the records of others tell whether it is the key
+			_, _, err = s.list(ctx, "")
+		} else {
+			err = fmt.Errorf("list refactorings: no record can be decrypted. Restore the key of the blob store, and release no locks before: %w", sealed)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}
