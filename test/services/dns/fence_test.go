@@ -77,7 +77,8 @@ func TestAnEndpointOfExternalDNSIsRepaired(t *testing.T) {
 	w := newWorld(t)
 	w.define("")
 	w.mayPublish()
-	f := w.record("www", "www.example.org", func(s *yubav1.FailoverRecordSpec) {
+	// Records of other tests publish www.example.org.
+	f := w.record("www", "kept.example.org", func(s *yubav1.FailoverRecordSpec) {
 		s.Publish = yubav1.FailoverPublish{DNSEndpoint: &yubav1.DNSEndpointPublish{Labels: map[string]string{"dns": "public"}, Nameserver: w.pdns.Nameserver}}
 	})
 	w.externalDNS("www")
@@ -110,7 +111,7 @@ func TestAnEndpointOfExternalDNSIsRepaired(t *testing.T) {
 		w.tells(yubav1.ReasonRecordRepaired, what)
 	}
 	before := is.DeepCopy()
-	is.Object["spec"] = map[string]any{"endpoints": []any{map[string]any{"dnsName": "www.example.org", "recordType": "A", "targets": []any{"203.0.113.9"}}}}
+	is.Object["spec"] = map[string]any{"endpoints": []any{map[string]any{"dnsName": "kept.example.org", "recordType": "A", "targets": []any{"203.0.113.9"}}}}
 	is.SetLabels(map[string]string{"dns": "private"})
 	if err := w.Patch(t.Context(), is, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)

@@ -84,6 +84,7 @@ func TestAClaimsOwnRenewalsEnd(t *testing.T) {
 func TestFieldsThatCannotChange(t *testing.T) {
 	w := newWorld(t)
 	pool := w.pool("apps", asIs)
+	powerDNS := pool.Spec.PowerDNS.DeepCopy()
 	manual := w.pool("manual", func(s *yubav1.SubdomainPoolSpec) {
 		s.Domain, s.PowerDNS, s.Manual = "byhand.example.org", nil, &yubav1.ManualDNS{}
 	})
@@ -98,7 +99,7 @@ func TestFieldsThatCannotChange(t *testing.T) {
 		"SubdomainPool: powerDNS.url, powerDNS.zone and powerDNS.ownerID cannot change": {pool, func() { pool.Spec.PowerDNS.OwnerID = "other" }},
 		"SubdomainPool: powerDNS.url, powerDNS.zone":                                    {pool, func() { pool.Spec.PowerDNS.Zone = "sub.example.org" }},
 		"SubdomainPool: nor powerDNS to manual":                                         {pool, func() { pool.Spec.PowerDNS, pool.Spec.Manual = nil, &yubav1.ManualDNS{} }},
-		"SubdomainPool: claims would lose their records":                                {manual, func() { manual.Spec.Manual, manual.Spec.PowerDNS = nil, pool.Spec.PowerDNS.DeepCopy() }},
+		"SubdomainPool: claims would lose their records":                                {manual, func() { manual.Spec.Manual, manual.Spec.PowerDNS = nil, powerDNS }},
 		"SubdomainClaim: the name cannot change":                                        {claim, func() { claim.Spec.Name = "other" }},
 		"SubdomainClaim: the pool cannot change":                                        {claim, func() { claim.Spec.PoolRef.Name = "manual" }},
 		"FailoverRecord: the name cannot change":                                        {record, func() { record.Spec.Host = "other.example.org" }},

@@ -80,16 +80,20 @@ func (w *world) api() *powerdns.Client {
 	return &powerdns.Client{URL: w.pdns.URL, Key: w.pdns.Key, HTTP: http.DefaultClient}
 }
 
-// write writes a record as somebody else; without content, it removes it.
+// write writes a record as somebody else; without content, it removes it. PowerDNS refuses it with status 500 while
+// another client writes to its database.
 func (w *world) write(name, kind string, contents ...string) {
 	w.Helper()
 	set := powerdns.RRset{Name: name + ".", Type: kind, TTL: 60}
 	for _, content := range contents {
 		set.Records = append(set.Records, powerdns.Record{Content: content})
 	}
-	if err := w.api().Change(w.Context(), "example.org", []powerdns.RRset{set}); err != nil {
-		w.Fatal(err)
-	}
+	w.eventually("somebody else writes "+name, time.Minute, func() string {
+		if err := w.api().Change(w.Context(), "example.org", []powerdns.RRset{set}); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 }
 
 // has is what the server has for a name, without a cache.
