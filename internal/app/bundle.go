@@ -54,7 +54,7 @@ func (o *Common) useBundle(ctx context.Context, below string) error {
 // unpackTools unpacks the releases of tofu. Their directory is named by the bundle's digest, and there only when it is whole.
 // It is empty if the bundle has none.
 func unpackTools(ctx context.Context, a *bundle.Archive, below string) (string, error) {
-	// What an earlier start unpacked may have been changed, and tools were installed from it.
+	// Somebody may have changed what an earlier start unpacked, and tools were installed from it.
 	if err := os.RemoveAll(below); err != nil || !a.Has(bundle.ToolDir) {
 		return "", err
 	}

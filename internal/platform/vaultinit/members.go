@@ -228,7 +228,7 @@ func (o Options) rejoin(ctx context.Context, first *api, members []*api, keys []
 	case len(f.sealed) == 0:
 		return further(f.answering, first), false, f.lost(len(f.answering))
 	case !enough && len(members) == 0:
-		return 0, sealed, nil // somebody who only asks is told so by the outcome
+		return 0, sealed, nil // the outcome says so to somebody who only asks
 	case !enough:
 		refused := &RefusedError{fmt.Sprintf("Vault is set up, and these servers are sealed: %s. To unseal them, give the identities of enough recipients, or give each the shares with \"vault operator unseal\"",
 			strings.Join(f.sealed, ", "))}
