@@ -123,10 +123,8 @@ site: ## Write the documentation as a site of static files, with search, into di
 
 ##@ Check
 
-# The conformance suite and tests that need other servers have their own targets. The provider of these tests is a separate
-# module, as providers are. test/e2e waits more than it computes and takes longest, so it begins first, beside the others.
-TESTED_ELSEWHERE = -e '/test/conformance$$' -e '/test/cluster$$' -e '/test/services' -e '/internal/platform/vaultinit$$' -e '/test/forges$$' -e '/test/platform/local$$' -e '/test/platform/node$$' -e '/test/web$$' -e '/test/backends$$' -e '/test/e2e$$'
-
+# The provider of these tests is a separate module, as providers are. test/e2e waits more than it computes and takes longest,
+# so it begins first, beside the others.
 .PHONY: test
 test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
@@ -135,26 +133,26 @@ test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAG
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) -count=1 ./...)
-	$(TEST) -timeout 60m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),./test/e2e $$($(GO) list ./... | grep -v $(TESTED_ELSEWHERE)),$(PACKAGES))
+	$(TEST) -timeout 60m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),./test/e2e $$(GO='$(GO)' tools/test-packages test | grep -v '/test/e2e$$'),$(PACKAGES))
 
-# The race detector needs a C compiler. Packages that link Kubernetes take hours with it, so CI only runs the others. It makes
-# code about ten times slower, so tests of time limits and sizes only run in "make test", and so does the one that makes passes
+# The race detector needs a C compiler. Packages that link Kubernetes or the clouds' SDKs take hours with it, so CI only runs
+# the others. It makes code about ten times slower, so tests of time limits and sizes only run in "make test", and so does the one that makes passes
 # beside a controller's own, which the controller never does.
 RACEFLAGS = -race -short -skip '^(TestNothingMakesMaskingSlow|TestHostileExpressions.*|TestAnEvaluationEndsWithItsContext|TestAPlanOf64MiBGoesThrough|TestCertificatesRenewWithoutARestart|TestAPassThatFindsNothingNewAsksNothing)$$'
 
 .PHONY: race-light
-race-light: build tofu ## Run the tests that do not link Kubernetes with the race detector
-	CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 30m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$(GO='$(GO)' tools/race-packages light),$(PACKAGES))
+race-light: build tofu ## Run the tests that link neither Kubernetes nor the clouds' SDKs with the race detector
+	CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 30m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$(GO='$(GO)' tools/test-packages light),$(PACKAGES))
 
 .PHONY: race
 race: race-light ## Run all tests of packages with the race detector (hours)
-	CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 120m $(TESTFLAGS) $$(GO='$(GO)' tools/race-packages heavy)
+	CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 120m $(TESTFLAGS) $$(GO='$(GO)' tools/test-packages heavy)
 
 # The tests start and stop the servers, on free ports.
 .PHONY: test-services
 test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreSQL, PowerDNS and Vault (as root on Debian it installs them)
 	@tools/ensure-databases
-	$(TEST) -timeout 20m $(TESTFLAGS) ./test/services/... ./internal/platform/vaultinit
+	$(TEST) -timeout 20m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$(GO='$(GO)' tools/test-packages services),$(PACKAGES))
 
 .PHONY: backends
 backends: bin/versitygw bin/fake-gcs-server ## Install the servers of the tests of state backends (npm installs two of them)
