@@ -11,7 +11,7 @@ func TestTheComponentsOfAPlatform(t *testing.T) {
 	for _, component := range []struct {
 		name string
 		use  func()
-	}{{"gitops", w.followsGit}, {"vault", w.keepsSecrets}, {"yuba", w.takesCalls}} {
+	}{{"gitops", w.followsGit}, {"vault", w.keepsSecrets}, {"vault of three servers", w.keepsSecretsWithoutALeader}, {"yuba", w.takesCalls}} {
 		t.Run(component.name, func(t *testing.T) {
 			defer w.as(t)()
 			component.use()

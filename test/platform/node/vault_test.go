@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -28,8 +29,7 @@ import (
 func (w *world) keepsSecrets() {
 	w.t.Helper()
 	w.importVault("docker.io/hashicorp/vault:1.21.4")
-	v := &vault{world: w, file: filepath.Join(w.dir, "vault-keys.json"), ca: filepath.Join(w.dir, "vault-ca.crt")}
-	v.prepare()
+	v := w.vault("vault", 1)
 	variables := map[string]any{"platform": "acme-eu", "kubeconfig": w.inline, "ca": string(v.authority),
 		"server": map[string]any{"tls_secret": "vault-tls", "image_pull_policy": "Never", "storage": "1Gi", "storage_class": "machine"}}
 	w.apply("vault", "vault", variables)
@@ -37,16 +37,7 @@ func (w *world) keepsSecrets() {
 	w.kubectl("-n", "vault", "wait", "pod/vault-0", "--for=create", "--timeout=60s")
 	w.kubectl("-n", "vault", "wait", "pod/vault-0", "--for=condition=Ready", "--timeout=60s")
 	v.forward()
-	var recipients []string
-	for range 3 {
-		identity, err := age.GenerateX25519Identity()
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		v.identities = append(v.identities, identity)
-		recipients = append(recipients, "-r", identity.Recipient().String())
-	}
-	init := append([]string{"vault", "init", "--address", v.url, "--ca-file", v.ca, "--key-file", v.file, "--external-secrets", "external-secrets/external-secrets", "-o", "json"}, recipients...)
+	init := v.init("--address", v.url)
 	var done vaultinit.Outcome
 	if out := w.must("", "yuba", init...); json.Unmarshal([]byte(out), &done) != nil || done.Verb != vaultinit.VerbInit || !done.RootTokenRevoked || done.Threshold != 2 || done.Version != "1.21.4" {
 		w.t.Errorf("the initialisation says %s", out)
@@ -83,50 +74,75 @@ func (w *world) keepsSecrets() {
 	}
 }
 
-// vault is the Vault of the node.
+// vault is a Vault of the node.
 type vault struct {
 	*world
-	file, ca, url string
-	issuer        *pki.Authority
-	authority     []byte
-	identities    []*age.X25519Identity
+	namespace, file, ca string
+	// url is where pod is reached.
+	pod, url   string
+	forwards   map[string]forward
+	issuer     *pki.Authority
+	authority  []byte
+	identities []*age.X25519Identity
 }
 
 // externalSecrets is the release whose kinds the module needs; its controller is not part of this test.
 const externalSecrets = "github.com/external-secrets/external-secrets@v0.20.4"
 
-// prepare makes what exists before Vault: its volume and certificate, and the kinds and the account of External Secrets.
-func (v *vault) prepare() {
-	v.t.Helper()
+// vault makes what exists before a Vault: its volumes and certificate, the recipients of its keys, and the kinds and the account of
+// External Secrets.
+func (w *world) vault(namespace string, servers int) *vault {
+	w.t.Helper()
+	base := filepath.Join(w.dir, namespace)
+	v := &vault{world: w, namespace: namespace, pod: "vault-0", file: base + "-keys.json", ca: base + "-ca.crt", forwards: map[string]forward{}}
 	var found struct{ Dir string }
 	if out := v.golang("mod", "download", "-json", externalSecrets); json.Unmarshal([]byte(out), &found) != nil || found.Dir == "" {
 		v.t.Fatal(out)
 	}
 	v.kubectl("apply", "--server-side", "-f", filepath.Join(found.Dir, "config", "crds", "bases", "external-secrets.io_clustersecretstores.yaml"))
-	authority, err := pki.OpenAuthority(filepath.Join(v.dir, "vault-ca"), "vault", time.Now())
+	authority, err := pki.OpenAuthority(base+"-ca", "vault", time.Now())
 	if err != nil {
 		v.t.Fatal(err)
 	}
 	v.issuer, v.authority = authority, authority.PEM()
 	v.write(v.ca, string(v.authority))
-	data := filepath.Join(v.dir, "vault-data")
-	if err := errors.Join(os.Mkdir(data, 0o700), os.Chown(data, 100, 1000)); err != nil {
-		v.t.Fatal(err)
-	}
-	v.object("apiVersion: v1\nkind: Namespace\nmetadata: {name: vault}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: external-secrets}\n")
+	v.object("apiVersion: v1\nkind: Namespace\nmetadata: {name: " + namespace + "}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: external-secrets}\n")
+	v.object("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: external-secrets, namespace: external-secrets}\n")
 	v.certify("first")
-	v.kubectl("-n", "external-secrets", "create", "serviceaccount", "external-secrets")
-	v.object(volume("vault", "data-vault-0", "vault", data))
+	for i := range servers {
+		data := fmt.Sprintf("%s-data-%d", base, i)
+		if err := errors.Join(os.Mkdir(data, 0o700), os.Chown(data, 100, 1000)); err != nil {
+			v.t.Fatal(err)
+		}
+		v.object(volume(fmt.Sprintf("%s-%d", namespace, i), fmt.Sprintf("data-vault-%d", i), namespace, data))
+	}
+	for range 3 {
+		identity, err := age.GenerateX25519Identity()
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		v.identities = append(v.identities, identity)
+	}
+	return v
+}
+
+// init are the arguments of "yuba vault init" for three recipients.
+func (v *vault) init(more ...string) []string {
+	args := []string{"vault", "init", "--ca-file", v.ca, "--key-file", v.file, "--external-secrets", "external-secrets/external-secrets", "-o", "json"}
+	for _, identity := range v.identities {
+		args = append(args, "-r", identity.Recipient().String())
+	}
+	return append(args, more...)
 }
 
 // certify gives Vault a certificate, as cert-manager does.
 func (v *vault) certify(name string) {
 	v.t.Helper()
-	leaf := pki.Leaf{Base: filepath.Join(v.dir, "vault-"+name), CommonName: name, Hosts: []string{"vault.vault.svc", "127.0.0.1"}, Life: time.Hour}
+	leaf := pki.Leaf{Base: filepath.Join(v.dir, v.namespace+"-"+name), CommonName: name, Hosts: []string{"vault." + v.namespace + ".svc", "127.0.0.1"}, Life: time.Hour}
 	if _, err := v.issuer.Keep(leaf, time.Now()); err != nil {
 		v.t.Fatal(err)
 	}
-	v.object(v.kubectl("-n", "vault", "create", "secret", "tls", "vault-tls", "--cert", leaf.CertificateFile(), "--key", leaf.KeyFile(), "--dry-run=client", "-o", "yaml"))
+	v.object(v.kubectl("-n", v.namespace, "create", "secret", "tls", "vault-tls", "--cert", leaf.CertificateFile(), "--key", leaf.KeyFile(), "--dry-run=client", "-o", "yaml"))
 }
 
 // renewed renews the certificate. Vault must serve the new one, and stay unsealed.
@@ -153,10 +169,20 @@ func (v *vault) renewed() {
 	v.say("Vault serves its renewed certificate, unsealed")
 }
 
-// forward forwards a port of this machine to Vault, as an operator does.
+// forward reaches the server that is asked.
 func (v *vault) forward() {
 	v.t.Helper()
-	cmd := v.command("yuba", "kubectl", "-n", "vault", "port-forward", "pod/vault-0", ":8200")
+	v.url = v.reach(v.pod)
+}
+
+// reach forwards a port of this machine to a server, as an operator does, and returns its address, which stays the same.
+func (v *vault) reach(pod string) string {
+	v.t.Helper()
+	before := v.forwards[pod]
+	if before.cmd != nil {
+		_, _ = before.cmd.Process.Kill(), before.cmd.Wait()
+	}
+	cmd := v.command("yuba", "kubectl", "-n", v.namespace, "port-forward", "pod/"+pod, before.port+":8200")
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -170,7 +196,14 @@ func (v *vault) forward() {
 	if from, _, _ = strings.Cut(from, " "); err != nil || !ok {
 		v.t.Fatalf("port-forward says %q: %v", line, err)
 	}
-	v.url = "https://" + from
+	v.forwards[pod] = forward{cmd: cmd, port: from[strings.LastIndex(from, ":")+1:]}
+	return "https://" + from
+}
+
+// forward is a running port-forward.
+type forward struct {
+	cmd  *exec.Cmd
+	port string
 }
 
 // ask sends a request to Vault over TLS that it verifies. A forwarding ends for good when the Pod resets a connection, as when it
@@ -206,20 +239,23 @@ func (v *vault) ask(method, path, token string, body any) (int, map[string]any) 
 	return answer.StatusCode, out
 }
 
+// login logs in with a token of the cluster.
+func (v *vault) login(namespace, account string) (code int, token string) {
+	v.t.Helper()
+	jwt := strings.TrimSpace(v.kubectl("-n", namespace, "create", "token", account))
+	code, out := v.ask(http.MethodPost, "auth/kubernetes/login", "", map[string]string{"role": "external-secrets", "jwt": jwt})
+	auth, _ := out["auth"].(map[string]any)
+	token, _ = auth["client_token"].(string)
+	return code, token
+}
+
 // logins checks who can log in with a token of the cluster, and to what.
 func (v *vault) logins() {
 	v.t.Helper()
-	login := func(namespace, account string) (int, string) {
-		token := strings.TrimSpace(v.kubectl("-n", namespace, "create", "token", account))
-		code, out := v.ask(http.MethodPost, "auth/kubernetes/login", "", map[string]string{"role": "external-secrets", "jwt": token})
-		auth, _ := out["auth"].(map[string]any)
-		text, _ := auth["client_token"].(string)
-		return code, text
-	}
-	if code, _ := login("default", "default"); code != http.StatusForbidden {
+	if code, _ := v.login("default", "default"); code != http.StatusForbidden {
 		v.t.Errorf("another account logs in: %d", code)
 	}
-	code, token := login("external-secrets", "external-secrets")
+	code, token := v.login("external-secrets", "external-secrets")
 	if code != http.StatusOK {
 		v.t.Fatalf("External Secrets logs in: %d", code)
 	}

@@ -83,7 +83,7 @@ func (w *world) say(what string) {
 // report says what a failed test leaves behind.
 func (w *world) report() {
 	for _, args := range [][]string{{"get", "pods", "--all-namespaces", "-o", "wide"}, {"get", "events", "--all-namespaces", "--field-selector", "type=Warning"},
-		{"logs", "-n", "yuba-system", "deployment/yuba", "--tail=20"}, {"logs", "-n", "vault", "vault-0", "--tail=20"}, {"logs", "call-home", "--all-containers"}} {
+		{"logs", "-n", "yuba-system", "deployment/yuba", "--tail=20"}, {"logs", "-n", "vault", "vault-0", "--tail=20"}, {"logs", "-n", "vaults", "vault-0", "--tail=20"}, {"logs", "call-home", "--all-containers"}} {
 		cmd := exec.Command(filepath.Join(w.root, "bin", "yuba"), append([]string{"kubectl"}, args...)...)
 		cmd.Env = w.env
 		out, err := cmd.CombinedOutput()
