@@ -166,6 +166,7 @@ test-backends: build tofu backends ## Test states in S3 with a lock table, GCS, 
 .PHONY: test-platform
 test-platform: build tofu providers bin/kube-node bin/local-machines bin/provider-machines bin/helm bin/vault bin/source-controller ## Make three machines, a Kubernetes and a platform that owns itself with the modules of a platform, and use each component (as root on Debian)
 	@tools/ensure-node
+	@GO='$(GO)' BUILD='$(BUILD)' tools/ensure-providers environments
 	@$(MAKE) --no-print-directory image PLATFORMS="linux/$$($(GO) env GOARCH)" VERSION=v0.0.0-test
 	$(TEST) -count=1 -timeout 30m $(TESTFLAGS) ./test/platform/local -kube-node '$(CURDIR)/bin/kube-node' -machines '$(CURDIR)/bin/local-machines' -providers '$(CURDIR)/bin/providers' -images '$(CURDIR)/dist/images'
 	$(TEST) -count=1 -timeout 30m $(TESTFLAGS) ./test/platform/node -kube-node '$(CURDIR)/bin/kube-node' -providers '$(CURDIR)/bin/providers' -images '$(CURDIR)/dist/images'

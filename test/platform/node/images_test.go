@@ -7,6 +7,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,9 +22,20 @@ import (
 // there, too.
 func (w *world) importVault(image string) {
 	w.t.Helper()
+	w.importImage(image, map[string]string{"bin/vault": filepath.Join(w.root, "bin", "vault")})
+}
+
+// importImage gives the node an image of a shell, some of its tools, further programs, by their names in the image, and a command.
+func (w *world) importImage(image string, programs map[string]string, command ...string) {
+	w.t.Helper()
 	var content bytes.Buffer
 	files := tar.NewWriter(&content)
-	for name, from := range map[string]string{"bin/vault": filepath.Join(w.root, "bin", "vault"), "bin/busybox": "/bin/busybox"} {
+	all := maps.Clone(programs)
+	if all == nil {
+		all = map[string]string{}
+	}
+	all["bin/busybox"] = "/bin/busybox"
+	for name, from := range all {
 		program, err := os.ReadFile(from)
 		if err == nil {
 			err = files.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(program))})
@@ -35,7 +47,7 @@ func (w *world) importVault(image string) {
 			w.t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"sh", "cat", "sha256sum", "sleep"} {
+	for _, name := range []string{"sh", "cat", "sha256sum", "sleep", "env", "httpd", "mkdir"} {
 		if err := files.WriteHeader(&tar.Header{Name: "bin/" + name, Typeflag: tar.TypeSymlink, Linkname: "busybox", Mode: 0o755}); err != nil {
 			w.t.Fatal(err)
 		}
@@ -57,7 +69,7 @@ func (w *world) importVault(image string) {
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", runtime.GOARCH
-	config.Config.Env = []string{"PATH=/bin"}
+	config.Config.Env, config.Config.Cmd = []string{"PATH=/bin"}, command
 	if result, err = mutate.ConfigFile(result, config); err != nil {
 		w.t.Fatal(err)
 	}
@@ -65,7 +77,7 @@ func (w *world) importVault(image string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	archive := filepath.Join(w.dir, "vault.tar")
+	archive := filepath.Join(w.t.TempDir(), "image.tar")
 	if err := tarball.WriteToFile(archive, ref, result); err != nil {
 		w.t.Fatal(err)
 	}

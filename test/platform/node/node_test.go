@@ -5,6 +5,11 @@ package node_test
 
 import "testing"
 
+// TestAnEnvironment applies an environment of examples/environments to a real node, by name.
+func TestAnEnvironment(t *testing.T) {
+	newWorld(t).appliesAnEnvironment()
+}
+
 // TestTheComponentsOfAPlatform applies the modules gitops, vault and yuba to a real node, and uses what they install.
 func TestTheComponentsOfAPlatform(t *testing.T) {
 	w := newWorld(t)

@@ -1,3 +1,8 @@
+provider "kubernetes" {
+  config_path    = var.kubeconfig
+  config_context = var.context
+}
+
 locals {
   domains = {
     order     = { entry_point = true, sends_to = ["inventory"] }

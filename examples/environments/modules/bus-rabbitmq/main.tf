@@ -8,14 +8,21 @@ variable "namespace" {
   description = "The namespace of all objects."
 }
 
+variable "size" {
+  type        = string
+  description = "The size of its volume."
+  default     = "1Gi"
+}
+
 resource "random_password" "admin" {
   length  = 32
   special = false
 }
 
 locals {
+  user = "app"
   host = "${var.name}.${var.namespace}.svc"
-  uri  = "amqp://app:${random_password.admin.result}@${local.host}:5672"
+  uri  = "amqp://${local.user}:${random_password.admin.result}@${local.host}:5672"
 }
 
 resource "kubernetes_secret_v1" "admin" {
@@ -51,6 +58,11 @@ resource "kubernetes_stateful_set_v1" "server" {
           image = "rabbitmq:4"
 
           env {
+            name  = "RABBITMQ_DEFAULT_USER"
+            value = local.user
+          }
+
+          env {
             name = "RABBITMQ_DEFAULT_PASS"
             value_from {
               secret_key_ref {
@@ -63,6 +75,24 @@ resource "kubernetes_stateful_set_v1" "server" {
           port {
             container_port = 5672
           }
+
+          volume_mount {
+            name       = "data"
+            mount_path = "/var/lib/rabbitmq"
+          }
+        }
+      }
+    }
+
+    volume_claim_template {
+      metadata {
+        name = "data"
+      }
+
+      spec {
+        access_modes = ["ReadWriteOnce"]
+        resources {
+          requests = { storage = var.size }
         }
       }
     }

@@ -8,14 +8,21 @@ variable "namespace" {
   description = "The namespace of all objects."
 }
 
+variable "size" {
+  type        = string
+  description = "The size of its volume."
+  default     = "1Gi"
+}
+
 resource "random_password" "admin" {
   length  = 32
   special = false
 }
 
 locals {
+  user = "app"
   host = "${var.name}.${var.namespace}.svc"
-  uri  = "postgres://app:${random_password.admin.result}@${local.host}:5432"
+  uri  = "postgres://${local.user}:${random_password.admin.result}@${local.host}:5432"
 }
 
 resource "kubernetes_secret_v1" "admin" {
@@ -51,6 +58,11 @@ resource "kubernetes_stateful_set_v1" "server" {
           image = "postgres:17"
 
           env {
+            name  = "POSTGRES_USER"
+            value = local.user
+          }
+
+          env {
             name = "POSTGRES_PASSWORD"
             value_from {
               secret_key_ref {
@@ -60,9 +72,33 @@ resource "kubernetes_stateful_set_v1" "server" {
             }
           }
 
+          # A file system has a directory lost+found, which PostgreSQL refuses.
+          env {
+            name  = "PGDATA"
+            value = "/var/lib/postgresql/data/pgdata"
+          }
+
           port {
             container_port = 5432
           }
+
+          volume_mount {
+            name       = "data"
+            mount_path = "/var/lib/postgresql/data"
+          }
+        }
+      }
+    }
+
+    volume_claim_template {
+      metadata {
+        name = "data"
+      }
+
+      spec {
+        access_modes = ["ReadWriteOnce"]
+        resources {
+          requests = { storage = var.size }
         }
       }
     }
