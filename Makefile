@@ -124,7 +124,7 @@ site: ## Write the documentation as a site of static files, with search, into di
 ##@ Check
 
 # The provider of these tests is a separate module, as providers are. test/e2e waits more than it computes and takes longest,
-# so it begins first, beside the others.
+# so it begins first, beside the others: one more than there are cores.
 .PHONY: test
 test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAGES=./internal/tofu/plan TESTFLAGS='-run X -v' for some)
 	$(if $(filter ./...,$(PACKAGES)),cd test/standin && $(TEST) ./...)
@@ -133,7 +133,7 @@ test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAG
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) -count=1 ./...)
-	$(TEST) -timeout 60m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),./test/e2e $$(GO='$(GO)' tools/test-packages test | grep -v '/test/e2e$$'),$(PACKAGES))
+	$(TEST) -timeout 60m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),-p $$(($$(nproc) + 1)) ./test/e2e $$(GO='$(GO)' tools/test-packages test | grep -v '/test/e2e$$'),$(PACKAGES))
 
 # The race detector needs a C compiler. Packages that link Kubernetes or the clouds' SDKs take hours with it, so CI only runs
 # the others. It makes code about ten times slower, so tests of time limits and sizes only run in "make test", and so does the one that makes passes
