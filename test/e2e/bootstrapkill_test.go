@@ -16,12 +16,12 @@ import (
 )
 
 // exhaustively kills more often: "make chaos" does it.
-var exhaustively = flag.Bool("exhaustively", false, "kill 20 bootstraps, and moves at each of their writes, not 6 bootstraps and some moves")
+var exhaustively = flag.Bool("exhaustively", false, "kill 20 bootstraps, and moves at each of their writes, not 4 bootstraps and some moves")
 
 // A bootstrap is killed again and again, at random moments after it has shown something. At the end the platform is
 // there, each resource was made once, and nothing else was made.
 func TestKilledBootstrapsGoOn(t *testing.T) {
-	killedTimes := 6
+	killedTimes := 4
 	if *exhaustively {
 		killedTimes = 20
 	}

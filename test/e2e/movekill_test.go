@@ -95,18 +95,18 @@ func (m movers) small(t *testing.T, ns string) (id string, runs []string) {
 	return firstID(t, m.a.state(t, base)), m.a.runIDs(t, ns, "base")
 }
 
-// A move is killed at each of its writes, or at every third, before and after the other side has got it. At no time
+// A move is killed at each of its writes, or at every fifth, before and after the other side has got it. At no time
 // do both homes work on a stack, and the same move continues and ends as if nothing had happened.
 func TestMoveThatIsKilledAnywhereContinues(t *testing.T) {
 	t.Parallel() // it takes long, and hardly any processor
-	stride := int64(3)
+	stride := int64(5)
 	if *exhaustively {
 		stride = 1
 	}
 	m := newMovers(t)
 	there := m.killedAnywhere(t, "killed", stride, func(*testing.T, string) movers { return m })
 	// The way back has the same steps.
-	back := m.killedAnywhere(t, "back", 3*stride, func(t *testing.T, ns string) movers {
+	back := m.killedAnywhere(t, "back", 2*stride, func(t *testing.T, ns string) movers {
 		move(t, m.a, m.b, "-n", ns)
 		return movers{a: m.b, b: m.a}
 	})
