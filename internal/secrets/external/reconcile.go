@@ -65,12 +65,11 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, ask turns.
 		return ctrl.Result{}, err
 	}
 	f := r.facts(&es, target)
-	due := decide.Due(f)
-	again, err := r.leaveAgain(ctx, &es, f, due)
+	again, err := r.leaveAgain(ctx, &es, f)
 	if err != nil {
 		return reconciling.Again(err)
 	}
-	if !due.Read {
+	if due := decide.Due(f); !due.Read {
 		if again && (due.Next == 0 || due.Next > decide.Retry) {
 			due.Next = decide.Retry
 		}
@@ -98,15 +97,13 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, ask turns.
 
 // leaveAgain tries again to give up the target of an earlier spec, which stays only because that failed. It asks no
 // store, so it does not matter whether the secrets are ever read again. It reports whether to come again for it.
-func (r *Reconciler) leaveAgain(ctx context.Context, es *externalv1.ExternalSecret, f decide.Facts, due decide.Refresh) (again bool, err error) {
+func (r *Reconciler) leaveAgain(ctx context.Context, es *externalv1.ExternalSecret, f decide.Facts) (again bool, err error) {
 	c := externalv1.Find(es.Status.Conditions, externalv1.ConditionReady)
 	if name := es.Status.Binding.Name; name == "" || name == targetOf(es) || !moved(es, decide.Act{Reason: c.Reason}) {
 		return false, nil
 	}
-	// Until the values are in the new target, the earlier one may have the only copy. A change of the object that asks for
-	// no refresh, such as a label on one with CreatedOnce, must not keep it for ever. The object may also be read from a cache
-	// that does not have its last status yet, of which nobody tells.
-	if !f.Ready || !f.TargetStands || due.Read && f.Synced != f.Version {
+	// The object may be read from a cache that does not have its last status yet, of which nobody tells.
+	if !decide.Leaves(f) {
 		return true, nil
 	}
 	if r.leave(ctx, es) != nil { // the condition says so, and a refresh tells it anew
