@@ -17,7 +17,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,6 +31,7 @@ import (
 	"github.com/yuba-dev/yuba/internal/gitops/notify/receive"
 	"github.com/yuba-dev/yuba/internal/gitops/sources/git"
 	"github.com/yuba-dev/yuba/internal/home/datadir"
+	"github.com/yuba-dev/yuba/internal/kit/controllerlog"
 	"github.com/yuba-dev/yuba/internal/kit/fresh"
 	"github.com/yuba-dev/yuba/internal/kit/listener"
 	"github.com/yuba-dev/yuba/internal/kit/memory"
@@ -255,7 +255,7 @@ func newEngine(ctx context.Context, opts Common, dir datadir.Dir, config *rest.C
 			err = errors.Join(err, e.blobs.Close(), e.registry.close())
 		}
 	}()
-	ctrl.SetLogger(logr.FromSlogHandler(quieter{opts.Log.With("component", "controller").Handler(), ctx.Done()}))
+	controllerlog.To(quieter{opts.Log.With("component", "controller").Handler(), ctx.Done()})
 	if config, err = e.addTelemetry(ctx, config); err != nil {
 		return nil, err
 	}

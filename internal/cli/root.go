@@ -55,11 +55,11 @@ func Execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	a := &session.App{Console: &ui.Console{In: in, Out: out, Err: errOut, Interrupted: ctx.Done()}}
 	root := newRoot(a)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return ui.ExitOK
 	}
-	text, code := session.Explain(err)
+	text, code := session.ExplainOf(cmd, err)
 	switch {
 	case text == "":
 	case code == ui.ExitWaiting || code == ui.ExitInterrupted:

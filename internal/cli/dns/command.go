@@ -4,16 +4,20 @@
 package dns
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -135,16 +139,26 @@ func fromFile(console *ui.Console, file, name string) (found *yubav1.FailoverRec
 	if err != nil {
 		return nil, fmt.Errorf("read the FailoverRecord: %w", err)
 	}
-	decoder := k8syaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), len(data)+1)
+	documents := k8syaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for {
-		var f yubav1.FailoverRecord
-		if err := decoder.Decode(&f); errors.Is(err, io.EOF) {
+		text, err := documents.Read()
+		if errors.Is(err, io.EOF) {
 			break
-		} else if err != nil {
-			return nil, fmt.Errorf("read %s: %w", file, err)
 		}
-		if f.Kind != yubav1.FailoverRecordKind || name != "" && f.Name != name {
+		var head metav1.PartialObjectMetadata
+		if err == nil {
+			err = yaml.Unmarshal(text, &head)
+		}
+		if err != nil {
+			return nil, ui.Exitf(ui.ExitFailure, "read %s: it does not have objects in YAML or JSON: %s", file, plain(err))
+		}
+		if head.Kind != yubav1.FailoverRecordKind || name != "" && head.Name != name {
 			continue
+		}
+		// The API warns of unknown fields, and a simulation without a field that has a typing mistake would mislead.
+		var f yubav1.FailoverRecord
+		if err := yaml.UnmarshalStrict(text, &f); err != nil {
+			return nil, ui.Exitf(ui.ExitFailure, "read the FailoverRecord %s of %s: %s", head.Name, file, plain(err))
 		}
 		if found != nil {
 			return nil, ui.Exitf(ui.ExitUsage, "%s has several FailoverRecords: name one of them", file)
@@ -152,7 +166,16 @@ func fromFile(console *ui.Console, file, name string) (found *yubav1.FailoverRec
 		found = &f
 	}
 	if found == nil {
-		return nil, ui.Exitf(ui.ExitNotFound, "%s has no FailoverRecord %s", file, name)
+		return nil, ui.Exitf(ui.ExitNotFound, "%s", strings.TrimSpace(file+" has no FailoverRecord "+name))
 	}
 	return found, nil
+}
+
+// plain is what a decoder has to say, without the names of its layers.
+func plain(err error) string {
+	text := err.Error()
+	for _, layer := range []string{"error unmarshaling JSON: ", "error converting YAML to JSON: ", "while decoding JSON: ", "json: ", "yaml: "} {
+		text = strings.TrimPrefix(text, layer)
+	}
+	return text
 }

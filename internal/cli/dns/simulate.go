@@ -72,6 +72,9 @@ gives networks their latitude and longitude. Addresses without a location are at
 	flags.StringSliceVar(&f.down, "down", nil, "an endpoint that is down, by name; can be repeated")
 	flags.StringVar(&f.from, "from", "", "the address of the client or its resolver, such as 203.0.113.7")
 	flags.StringArrayVar(&f.locations, "location", nil, "where a network is, as NETWORK=LATITUDE,LONGITUDE; can be repeated")
+	ui.CompleteFlag(cmd, "down", f.endpoints(a))
+	ui.Complete(cmd, "from")
+	ui.Complete(cmd, "location")
 	out := ui.AddOutputFlag(cmd, "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		object, err := f.find(cmd, a, args)
@@ -88,6 +91,25 @@ gives networks their latitude and longitude. Addresses without a location are at
 		return result.show(a.Console)
 	}
 	return cmd
+}
+
+// endpoints completes the names of the endpoints.
+func (f *simulation) endpoints(a *session.App) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+		if f.file == "" && len(args) == 0 || f.file == "-" {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		object, err := f.find(cmd, a, args)
+		if err != nil { // shells show no errors
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		for _, e := range object.Spec.Endpoints {
+			if !slices.Contains(f.down, e.Name) {
+				names = append(names, e.Name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 func (f *simulation) find(cmd *cobra.Command, a *session.App, args []string) (*yubav1.FailoverRecord, error) {

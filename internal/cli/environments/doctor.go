@@ -115,7 +115,15 @@ func (p *place) target(given string) (targets.Target, error) {
 func (p *place) examine(ctx context.Context, t targets.Target) []answer {
 	list := []answer{{Kind: "values", What: "a value for each variable", Result: met}}
 	if err := p.checkValues(); err != nil {
-		list[0].Result, list[0].Why, list[0].Remedy = unmet, ui.OneLine(err.Error()), "Set the values in "+path.Join(p.env.Dir, "terraform.tfvars")
+		list[0].Result, list[0].Why, list[0].Remedy = unmet, err.Error(), "Set the values in "+path.Join(p.env.Dir, "terraform.tfvars")
+		var wrong *ValuesError
+		if errors.As(err, &wrong) {
+			list[0].Why = wrong.Why()
+			if remedy := wrong.Remedy(); remedy != "" {
+				list[0].Remedy = remedy
+			}
+		}
+		list[0].Why = ui.OneLine(list[0].Why)
 	}
 	known := p.literals()
 	for _, q := range t.Prerequisites {

@@ -224,16 +224,31 @@ type ValuesError struct {
 
 func (e *ValuesError) Error() string {
 	var lines []string
-	missing := false
 	for _, p := range e.Problems {
 		lines = append(lines, "    "+p.String())
-		missing = missing || strings.HasPrefix(p.Message, "the variable")
 	}
 	text := fmt.Sprintf("read the values of %s: they do not fit its variables:\n%s", e.Environment, strings.Join(lines, "\n"))
-	if missing {
-		text += fmt.Sprintf("\nSet a missing value in %s/terraform.tfvars, or with --var NAME=VALUE, or in the environment as TF_VAR_NAME.", e.Dir)
+	if remedy := e.Remedy(); remedy != "" {
+		text += "\n" + remedy + "."
 	}
 	return text
+}
+
+// Why are the problems in one line.
+func (e *ValuesError) Why() string {
+	var all []string
+	for _, p := range e.Problems {
+		all = append(all, p.String())
+	}
+	return strings.Join(all, "; ")
+}
+
+// Remedy says how to set missing values; empty if none is missing.
+func (e *ValuesError) Remedy() string {
+	if !slices.ContainsFunc(e.Problems, func(p values.Problem) bool { return strings.HasPrefix(p.Message, "the variable") }) {
+		return ""
+	}
+	return fmt.Sprintf("Set a missing value in %s/terraform.tfvars, or with --var NAME=VALUE, or in the environment as TF_VAR_NAME", e.Dir)
 }
 
 // checkValues reports missing values and keys that no variable has, before tofu starts.

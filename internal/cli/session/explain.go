@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -52,7 +53,8 @@ func Explain(err error) (string, int) {
 	case errors.Is(err, context.Canceled):
 		return "interrupted", ui.ExitInterrupted
 	case errors.Is(err, context.DeadlineExceeded):
-		return "timed out (--timeout)", ui.ExitWaiting
+		// What was waited for: many commands have limits of their own beside --timeout.
+		return strings.ReplaceAll(text, context.DeadlineExceeded.Error(), "timed out"), ui.ExitWaiting
 	case clientcmd.IsEmptyConfig(err):
 		return NoYubaText, ui.ExitFailure
 	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &address):
@@ -65,6 +67,16 @@ func Explain(err error) (string, int) {
 		return text + "\nThe server rejected these credentials. Show them:\n    yuba kubectl config view --minify", ui.ExitFailure
 	}
 	return text, ui.ExitFailure
+}
+
+// ExplainOf is [Explain] for a command: after a timeout it names the flag that limits the command, if there is one.
+func ExplainOf(cmd *cobra.Command, err error) (string, int) {
+	text, code := Explain(err)
+	var exit *ui.CodedError
+	if errors.Is(err, context.DeadlineExceeded) && code == ui.ExitWaiting && !errors.As(err, &exit) && cmd.Flags().Lookup("timeout") != nil {
+		text += "\nTo wait longer, set a longer --timeout."
+	}
+	return text, code
 }
 
 // explainRefused says what to start. "yuba up" listens on loopback by default, and clusters rarely do.

@@ -36,7 +36,8 @@ func TestExplain(t *testing.T) {
 		"a code that was chosen stays when wrapped":  {fmt.Errorf("deploy: %w", ui.Exitf(ui.ExitRunFailed, "run failed")), "deploy: run failed", 4},
 		"a command line is wrong":                    {ui.UsageErrorf(&cobra.Command{Use: "yuba"}, "--x"), "yuba --help", 2},
 		"what does not exist has its own code":       {fmt.Errorf("get a/b: %w", apierrors.NewNotFound(schema.GroupResource{}, "b")), "get a/b", 3},
-		"a timeout is not a failure":                 {fmt.Errorf("x: %w", context.DeadlineExceeded), "--timeout", 5},
+		"a timeout is not a failure":                 {fmt.Errorf("x: %w", context.DeadlineExceeded), "x: timed out", 5},
+		"a timeout of nothing in particular":         {context.DeadlineExceeded, "timed out", 5},
 		"Ctrl-C is told as such":                     {context.Canceled, "interrupted", 130},
 		"nobody answers: the address and what to do": {fmt.Errorf("list: %w", refused), "https://127.0.0.1:7443 refused the connection. Is Yuba", 1},
 		"a cluster does not answer: what to check":   {fmt.Errorf("list: %w", cluster), "https://10.0.0.1:6443 refused the connection. Check that its API server", 1},
@@ -55,5 +56,26 @@ func TestExplain(t *testing.T) {
 				t.Errorf("got %d %q, want %d %q", code, text, c.code, c.text)
 			}
 		})
+	}
+}
+
+// A command without --timeout, such as "yuba up", must not name it, and none hides what was waited for.
+func TestATimeoutNamesTheFlagOfItsCommand(t *testing.T) {
+	err := fmt.Errorf("wait for etcd: %w", context.DeadlineExceeded)
+	without, with := &cobra.Command{Use: "up"}, &cobra.Command{Use: "plan"}
+	ui.AddTimeoutFlag(with, 0, "maximum time to wait")
+	for _, c := range []struct {
+		cmd  *cobra.Command
+		err  error
+		text string
+	}{
+		{without, err, "wait for etcd: timed out"},
+		{with, err, "wait for etcd: timed out\nTo wait longer, set a longer --timeout."},
+		{with, ui.Exitf(ui.ExitWaiting, "not ready: %w", err), "not ready: wait for etcd: context deadline exceeded"},
+		{with, errors.New("the disk is full"), "the disk is full"},
+	} {
+		if text, _ := ExplainOf(c.cmd, c.err); text != c.text {
+			t.Errorf("%s: got %q, want %q", c.cmd.Use, text, c.text)
+		}
 	}
 }

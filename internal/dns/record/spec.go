@@ -209,8 +209,10 @@ func (s *Spec) suits() error {
 			return fmt.Errorf("placement Weighted answers with one endpoint by its weight: spec.selector is Hashed or Random, and spec.whenAllDown is not set")
 		}
 		return s.weighable()
+	case "":
+		return fmt.Errorf("spec.placement is missing: use ActivePassive, ActiveActive, Geo or Weighted")
 	default:
-		return fmt.Errorf("%q is not a placement: use ActivePassive, ActiveActive, Geo or Weighted", s.Placement)
+		return fmt.Errorf("spec.placement: %q is not a placement: use ActivePassive, ActiveActive, Geo or Weighted", s.Placement)
 	}
 	return nil
 }

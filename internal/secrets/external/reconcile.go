@@ -102,9 +102,8 @@ func (r *Reconciler) leaveAgain(ctx context.Context, es *externalv1.ExternalSecr
 	if name := es.Status.Binding.Name; name == "" || name == targetOf(es) || !moved(es, decide.Act{Reason: c.Reason}) {
 		return false, nil
 	}
-	// Until the values are in the new target, the earlier one may have the only copy. The object may also be read from a
-	// cache that does not have its last status yet, of which nobody tells.
-	if !f.Ready || !f.TargetStands || !f.Immutable && f.Synced != f.Version {
+	// The object may be read from a cache that does not have its last status yet, of which nobody tells.
+	if !decide.Leaves(f) {
 		return true, nil
 	}
 	if r.leave(ctx, es) != nil { // the condition says so, and a refresh tells it anew

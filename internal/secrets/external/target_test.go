@@ -251,6 +251,13 @@ spec:
 	}
 	if refresh != "refreshInterval: 1s" || target != "" { // another attempt does not read the store
 		w.put("shop", map[string]any{"password": "another"})
+		// Nor does a change that asks for no refresh keep the earlier target.
+		es := w.object("shop")
+		before := es.DeepCopy()
+		es.Labels = map[string]string{"team": "shop"}
+		if err := w.Patch(t.Context(), es, client.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	allow()
 	w.has("db", nil)

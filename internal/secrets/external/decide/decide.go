@@ -108,6 +108,13 @@ func Due(f Facts) Refresh {
 	return Refresh{} // the last row holds always
 }
 
+// Leaves decides whether the target of an earlier spec can be given up without a refresh: its values must be in the new one
+// first, because it may have the only copy. A change of the object that asks for no refresh, such as a label on one that is
+// read once, must not keep it for ever.
+func Leaves(f Facts) bool {
+	return f.Ready && f.TargetStands && (f.Synced == f.Version || !Due(f).Read)
+}
+
 func periodic(f Facts) bool {
 	return f.Interval > 0 && (f.Policy == "" || f.Policy == refreshPeriodic)
 }

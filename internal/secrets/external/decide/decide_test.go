@@ -51,6 +51,27 @@ func TestDue(t *testing.T) {
 	}
 }
 
+func TestLeaves(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		facts  Facts
+		leaves bool
+	}{
+		"the new target has the values":                 {fresh(), true},
+		"it failed":                                     {fresh(func(f *Facts) { f.Ready = false }), false},
+		"the new target is gone":                        {fresh(func(f *Facts) { f.TargetStands = false }), false},
+		"a refresh of the changed object is due":        {fresh(func(f *Facts) { f.Version = "2-a" }), false},
+		"once, and the object has another label":        {fresh(func(f *Facts) { f.Policy = externalv1.RefreshCreatedOnce; f.Version = "1-b" }), true},
+		"no interval, and the object has another label": {fresh(func(f *Facts) { f.Interval = 0; f.Version = "1-b" }), true},
+		"immutable, and the object has another label":   {fresh(func(f *Facts) { f.Immutable = true; f.Version = "1-b" }), true},
+		"on change, and the object has another label":   {fresh(func(f *Facts) { f.Policy = externalv1.RefreshOnChange; f.Version = "1-b" }), false},
+		"once, changed, and the new target is gone":     {fresh(func(f *Facts) { f.Policy = externalv1.RefreshCreatedOnce; f.Version = "2-a"; f.TargetStands = false }), false},
+	} {
+		if got := Leaves(test.facts); got != test.leaves {
+			t.Errorf("%s: got %t", sentence, got)
+		}
+	}
+}
+
 func TestFor(t *testing.T) {
 	for sentence, test := range map[string]struct {
 		target Target
