@@ -38,7 +38,7 @@ type options struct {
 func NewCommand(a *session.App) *cobra.Command {
 	return ui.Group(&cobra.Command{
 		Use:     "vault COMMAND",
-		Short:   "Initialise a Vault whose keys only offline recipients can read, and keep its list of servers",
+		Short:   "Initialise a Vault whose keys only offline recipients can read, and manage its servers",
 		Long:    "Initialise a new Vault or OpenBao: its unseal keys are encrypted for offline recipients, and its root token is revoked.",
 		Example: "  yuba vault init --address https://vault.example.com:8200 --key-file vault-keys.json -r age1… -r age1… -r age1…",
 	}, newInitCommand(a), newMembersCommand(a))
