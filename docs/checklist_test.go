@@ -13,7 +13,7 @@ import (
 )
 
 // checklists are the pages with a table of capabilities, and how many those have.
-var checklists = map[string]int{"application-kinds.md": 25, "platforms.md": 39, "environments.md": 29}
+var checklists = map[string]int{"application-kinds.md": 25, "platforms.md": 41, "environments.md": 29}
 
 var (
 	// row is a number, a capability and its tests.

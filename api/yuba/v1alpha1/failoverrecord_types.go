@@ -11,7 +11,7 @@ import (
 // FailoverRecordKind is the name of the kind.
 const FailoverRecordKind = "FailoverRecord"
 
-// AnnotationTakeOverWrite lets an object take its name from a copy of itself, in another home. Its value is the write that the
+// AnnotationTakeOverWrite lets a FailoverRecord or a SubdomainClaim take its name from a copy of itself, in another home. Its value is the write that the
 // TXT record beside the name has.
 const AnnotationTakeOverWrite = "yuba.dev/take-over-write"
 
@@ -370,7 +370,7 @@ type FailoverRecordStatus struct {
 type FailoverRepair struct {
 	// When Yuba found them.
 	At metav1.MicroTime `json:"at"`
-	// What they were.
+	// The records as they were, such as "www.example.org LUA was missing".
 	// +listType=atomic
 	Records []string `json:"records"`
 }

@@ -27,7 +27,7 @@ type PlatformStatus struct {
 	// +optional
 	Phases []PlatformPhaseStatus `json:"phases,omitempty"`
 
-	// What a removal has found and has not removed yet, or cannot remove.
+	// The resources that a removal has found and has not removed yet, or cannot remove.
 	// +listType=map
 	// +listMapKey=stack
 	// +optional
@@ -99,7 +99,7 @@ type PlatformPhaseStatus struct {
 	Stack string `json:"stack"`
 	// The state of the phase.
 	State PlatformPhaseState `json:"state"`
-	// What the stack says about its state.
+	// The message of the stack about its state.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// The phases that must be ready before it, and are not.
@@ -147,7 +147,7 @@ type PlatformRemains struct {
 
 // PlatformEndpoint is an address of a platform.
 type PlatformEndpoint struct {
-	// What the address is, such as the name of an output.
+	// The meaning of the address, such as the name of an output.
 	Name string `json:"name"`
 	// The region of the address, if it belongs to one.
 	// +optional

@@ -97,7 +97,7 @@ type PullRequestEnvironment struct {
 	Name string `json:"name"`
 	// The name of the commit status.
 	Status string `json:"status"`
-	// What the commit status says: pending, success or failure.
+	// The state of the commit status: pending, success or failure.
 	// +kubebuilder:validation:Enum=pending;success;failure
 	Result string `json:"result"`
 }
@@ -108,9 +108,9 @@ type PullRequestBehind struct {
 	Name string `json:"name"`
 	// The number of steps from a changed stack.
 	Level int32 `json:"level"`
-	// What becomes of it: breaks, fails, refused, changes, same, runs, mayRun or unknown.
+	// The effect on the stack: breaks, fails, refused, changes, same, runs, mayRun or unknown.
 	Effect PullRequestEffect `json:"effect"`
-	// What it reads that changes, without sensitive values, or why it breaks.
+	// The inputs that change, without sensitive values, or the reason why the stack breaks.
 	// +optional
 	Message string `json:"message,omitempty"`
 	// The numbers of changes in its plan with the planned values.

@@ -320,6 +320,14 @@ type SubdomainClaimStatus struct {
 	// +optional
 	FormerUIDs []string `json:"formerUIDs,omitempty"`
 
+	// Identify the last writes of the claim, the newest last. The TXT record beside the name has the last one; another one there
+	// means that a copy of the claim has written since.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	// +optional
+	Writes []string `json:"writes,omitempty"`
+
 	// The last time that Yuba found records that somebody else had changed, and wrote them again.
 	// +optional
 	LastRepair *SubdomainRepair `json:"lastRepair,omitempty"`

@@ -2605,6 +2605,11 @@ func (in *SubdomainClaimStatus) DeepCopyInto(out *SubdomainClaimStatus) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Writes != nil {
+		in, out := &in.Writes, &out.Writes
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.LastRepair != nil {
 		in, out := &in.LastRepair, &out.LastRepair
 		*out = new(SubdomainRepair)

@@ -1,8 +1,8 @@
 // Copyright The Yuba Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package vault has the command "yuba vault init": a new Vault gets its keys, and Yuba keeps none of
-// them. Package vaultinit does it.
+// Package vault has the commands "yuba vault": a new Vault gets its keys, and Yuba keeps none of
+// them, and the servers of a Vault are listed and removed. Package vaultinit does it.
 package vault
 
 import (
@@ -38,10 +38,10 @@ type options struct {
 func NewCommand(a *session.App) *cobra.Command {
 	return ui.Group(&cobra.Command{
 		Use:     "vault COMMAND",
-		Short:   "Initialise a Vault whose keys only offline recipients can read",
+		Short:   "Initialise a Vault whose keys only offline recipients can read, and manage its servers",
 		Long:    "Initialise a new Vault or OpenBao: its unseal keys are encrypted for offline recipients, and its root token is revoked.",
 		Example: "  yuba vault init --address https://vault.example.com:8200 --key-file vault-keys.json -r age1… -r age1… -r age1…",
-	}, newInitCommand(a))
+	}, newInitCommand(a), newMembersCommand(a))
 }
 
 func newInitCommand(a *session.App) *cobra.Command {

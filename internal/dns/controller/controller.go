@@ -49,6 +49,9 @@ type Reconciler struct {
 
 	// writing has a lock for each server, by URL.
 	writing sync.Map
+	// dropped has the UIDs of records whose DNSEndpoint is known not to exist. A pass that failed would not know otherwise
+	// whether an earlier one got as far as to remove it.
+	dropped sync.Map
 }
 
 // SetupWithManager starts the controller.
@@ -133,6 +136,7 @@ func (r *Reconciler) release(ctx context.Context, f *yubav1.FailoverRecord) (ctr
 			fmt.Sprintf("The records of %s are not removed: %v. Yuba tries again; set spec.suspend to true to leave them", f.Spec.Host, err))
 		return ctrl.Result{RequeueAfter: retry}, nil
 	}
+	r.dropped.Delete(f.UID)
 	return ctrl.Result{}, reconciling.Release(ctx, r.Client, f, yubav1.FailoverRecordFinalizer)
 }
 

@@ -153,12 +153,21 @@ func (r *Reconciler) endpoint(ctx context.Context, f *yubav1.FailoverRecord) (*u
 	return o, err
 }
 
-// dropEndpoint removes the DNSEndpoint of a record that is published otherwise.
+// dropEndpoint removes the DNSEndpoint of a record that is published otherwise. It is looked for once, and until it is gone.
 func (r *Reconciler) dropEndpoint(ctx context.Context, f *yubav1.FailoverRecord) error {
-	is, err := r.endpoint(ctx, f)
-	if err != nil || !metav1.IsControlledBy(is, f) {
-		return nil //nolint:nilerr // there is none, or it is not ours
+	if _, done := r.dropped.Load(f.UID); done {
+		return nil
 	}
-	uid := is.GetUID()
-	return client.IgnoreNotFound(r.Client.Delete(ctx, is, client.Preconditions{UID: &uid}))
+	is, err := r.endpoint(ctx, f)
+	switch {
+	case err == nil && metav1.IsControlledBy(is, f):
+		uid := is.GetUID()
+		if err := client.IgnoreNotFound(r.Client.Delete(ctx, is, client.Preconditions{UID: &uid})); err != nil {
+			return fmt.Errorf("delete the DNSEndpoint %s, which publishes %s otherwise: %w", f.Name, f.Spec.Host, err)
+		}
+	case err != nil && !errors.Is(err, errNoEndpoints) && !apierrors.IsNotFound(err):
+		return fmt.Errorf("look for a DNSEndpoint %s, which would publish %s otherwise: %w", f.Name, f.Spec.Host, err)
+	}
+	r.dropped.Store(f.UID, true)
+	return nil
 }

@@ -87,6 +87,7 @@ func (r *Reconciler) keep(ctx context.Context, f *yubav1.FailoverRecord) (wrote 
 		}
 	}
 	if f.Spec.Publish.DNSEndpoint != nil {
+		r.dropped.Delete(f.UID)
 		return r.keepEndpoint(ctx, f, spec, records)
 	}
 	// 2. The server, and what it has.
@@ -125,9 +126,6 @@ func (r *Reconciler) keep(ctx context.Context, f *yubav1.FailoverRecord) (wrote 
 	}
 	r.recordAnswer(f, spec, answered)
 	f.Status.Places = r.leave(ctx, f, here)
-	if f.Generation == f.Status.ObservedGeneration {
-		return wrote, f.Status.Answer, nil
-	}
 	return wrote, f.Status.Answer, r.dropEndpoint(ctx, f) // it was published otherwise, perhaps
 }
 

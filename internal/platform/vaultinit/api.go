@@ -40,7 +40,7 @@ func newAPI(address string, authorities []byte) (*api, error) {
 	ip := net.ParseIP(u.Hostname())
 	local := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 	if u.Scheme != "https" && (u.Scheme != "http" || !local) {
-		return nil, fmt.Errorf("the address of Vault, %s, is not https: its answer has the keys in clear text. Use https, or http on loopback (such as a port-forward)", u.Redacted())
+		return nil, fmt.Errorf("the address of Vault, %s, is not https: keys and tokens would travel in clear text. Use https, or http on loopback (such as a port-forward)", u.Redacted())
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert,errcheck // the default one is
 	if len(authorities) > 0 {

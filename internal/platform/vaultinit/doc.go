@@ -10,6 +10,8 @@
 //     encrypted. It may be copied anywhere.
 //   - Members are further servers of the same Vault, with integrated storage. They find the first one by themselves, and are
 //     unsealed with the same keys.
+//   - Peers are the servers that Vault itself has in its list (raft). Those that are gone count for the majority until they are
+//     removed: by Vault, after a day, or at once by "yuba vault members remove".
 //   - The reader is the service account of External Secrets, which reads secrets and nothing else.
 //
 // The steps, each of which may be the last one of a process:
@@ -29,5 +31,6 @@
 //   - Neither keys nor the root token are on disk, in logs, errors or arguments in clear text.
 //   - Vault is only spoken to over TLS, or on loopback.
 //   - Once the key file has keys, it is only ever replaced as a whole, and one call at a time works with it.
+//   - No removal of peers leaves a Vault in which no majority answers.
 //   - A second call finds out how far the first came, and repeats nothing that counts.
 package vaultinit

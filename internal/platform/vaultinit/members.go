@@ -178,10 +178,22 @@ func (o Options) awaitVoters(ctx context.Context, vault *api, servers int) error
 		}
 		return nil
 	})
-	if err == nil {
-		o.News("All %d servers of Vault vote.", servers)
+	if err != nil {
+		return err
 	}
-	return err
+	o.News("All %d servers of Vault vote.", servers)
+	return forgetsTheDead(ctx, vault)
+}
+
+// forgetsTheDead makes Vault remove servers from its list that it has not heard of for a day, such as those by which it shrank:
+// they would still count for the majority. It keeps three.
+func forgetsTheDead(ctx context.Context, vault *api) error {
+	err := vault.call(ctx, http.MethodPost, "sys/storage/raft/autopilot/configuration",
+		map[string]any{"cleanup_dead_servers": true, "dead_server_last_contact_threshold": "24h", "min_quorum": 3}, nil)
+	if err != nil {
+		return fmt.Errorf("let Vault forget servers that are gone: %w", err)
+	}
+	return nil
 }
 
 // found is what the servers of a complete Vault answered.

@@ -18,12 +18,16 @@ import (
 	"github.com/yuba-dev/yuba/internal/testkit/vaulttest"
 )
 
-// newCluster is a new Vault of three servers.
-func newCluster(t *testing.T) (*birth, []*vaulttest.Member) {
+// newCluster is a new Vault of some servers.
+func newCluster(t *testing.T, n int) (*birth, []*vaulttest.Member) {
 	t.Helper()
-	servers, authority := vaulttest.Cluster(t, 3)
+	servers, authority := vaulttest.Cluster(t, n)
 	b := &birth{T: t, news: &bytes.Buffer{}}
-	b.options = Options{Address: servers[0].URL, Members: []string{servers[1].URL, servers[2].URL}, Authorities: authority, KeyFile: filepath.Join(t.TempDir(), "keys.json"),
+	var members []string
+	for _, m := range servers[1:] {
+		members = append(members, m.URL)
+	}
+	b.options = Options{Address: servers[0].URL, Members: members, Authorities: authority, KeyFile: filepath.Join(t.TempDir(), "keys.json"),
 		News: func(format string, args ...any) { fmt.Fprintf(b.news, format+"\n", args...) }}
 	for range 3 {
 		identity, err := age.GenerateX25519Identity()
@@ -65,7 +69,7 @@ func (b *birth) leader(asked string) string {
 // Three servers become one Vault: all of them are unsealed with the same keys, and vote. It survives the loss of its leader, and a
 // restarted server is unsealed by the same command with the identities of enough recipients.
 func TestAVaultOfThreeServers(t *testing.T) {
-	b, servers := newCluster(t)
+	b, servers := newCluster(t, 3)
 	out, err := b.run()
 	if err != nil || out.Verb != VerbInit || out.Members != 2 || !out.RootTokenRevoked || out.Sealed {
 		t.Fatalf("%+v %v\n%s", out, err, b.news)
@@ -119,7 +123,7 @@ func TestAVaultOfThreeServers(t *testing.T) {
 
 // A call that ends after the first server is unsealed is continued, and a server that is of another Vault is refused.
 func TestAClusterIsContinuedAndKeepsOthersOut(t *testing.T) {
-	b, servers := newCluster(t)
+	b, servers := newCluster(t, 3)
 	if _, err := b.run(killedAfter("unsealed")); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
@@ -148,7 +152,7 @@ func TestAClusterIsContinuedAndKeepsOthersOut(t *testing.T) {
 
 // One server is lost for good while the others restart: all that answer are unsealed, and the lost one is named.
 func TestALostServerDoesNotKeepTheOthersSealed(t *testing.T) {
-	b, servers := newCluster(t)
+	b, servers := newCluster(t, 3)
 	if _, err := b.run(); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@
 package dns_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,14 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
+	"github.com/yuba-dev/yuba/internal/dns/powerdns"
+	"github.com/yuba-dev/yuba/internal/kit/conditions"
 )
 
 // lastWrite is the write that the TXT record beside a name has.
 func (w *world) lastWrite(host string) string {
 	w.Helper()
 	_, after, _ := strings.Cut(w.has("_yuba."+host, "TXT"), ",write=")
-	write, _, _ := strings.Cut(after, ",")
+	write, _, _ := strings.Cut(strings.TrimSuffix(after, `"`), ",")
 	if write == "" {
 		w.Fatalf("the registration of %s is %s", host, w.has("_yuba."+host, "TXT"))
 	}
@@ -70,6 +74,84 @@ func TestACopyOfARecordWritesNothing(t *testing.T) {
 	if is := w.has(host, "LUA"); is != record {
 		t.Errorf("after a copy was deleted, the record is %q", is)
 	}
+}
+
+// byCopy does what a copy of a claim in another home does, at once: it writes the address of the name, and a registration with a write
+// of its own.
+func (w *world) byCopy(host, address, write string) {
+	w.Helper()
+	text, _, _ := strings.Cut(strings.Trim(w.has("_yuba."+host, "TXT"), `"`), ",write=")
+	w.eventually("a copy writes", time.Minute, func() string {
+		err := w.api().Change(w.Context(), "example.org", []powerdns.RRset{
+			{Name: "_yuba." + host + ".", Type: "TXT", TTL: 60, Records: []powerdns.Record{{Content: `"` + text + ",write=" + write + `"`}}},
+			{Name: host + ".", Type: "A", TTL: 5, Records: []powerdns.Record{{Content: address}}}})
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+// Two homes have one claim with one UID, as after the restore of a backup: what the other one writes is neither repaired nor removed,
+// until somebody names its write. A copy that writes the same is no reason to stop.
+func TestACopyOfAClaimWritesNothing(t *testing.T) {
+	w := newWorld(t)
+	const host = "acme.apps.example.org"
+	w.pool("apps", func(s *yubav1.SubdomainPoolSpec) { s.Records = []string{"@"} })
+	c := w.claim("apps", "acme", "192.0.2.1")
+	w.awaits(c, yubav1.ReasonClaimCommitted, "")
+	w.byCopy(host, "192.0.2.1", "same1")
+	w.eventually("the write is adopted", time.Minute, func() string {
+		w.awaits(c, yubav1.ReasonClaimCommitted, "")
+		if !slices.Contains(c.Status.Writes, "same1") {
+			return strings.Join(c.Status.Writes, " ")
+		}
+		return ""
+	})
+	if w.lastWrite(host) != "same1" {
+		t.Error("it was written again")
+	}
+
+	w.byCopy(host, "203.0.113.9", "other2")
+	w.awaits(c, yubav1.ReasonRecordOwned, "belongs to another copy of this claim, with the same UID: one of both is of a backup")
+	w.tells(yubav1.ReasonRecordOwned, "yuba kubectl annotate subdomainclaim "+c.Name+" -n "+w.namespace+" --overwrite yuba.dev/take-over-write=other2")
+	w.becomes(c, "192.0.2.2")
+	w.annotate(c, map[string]string{yubav1.AnnotationTakeOverWrite: "other1"}) // an earlier write
+	w.handled(c, func() string { return c.Status.LastHandledReconcileAt })
+	w.awaits(c, yubav1.ReasonRecordOwned, "")
+	if is := w.has(host, "A"); is != "203.0.113.9" || w.lastWrite(host) != "other2" {
+		t.Errorf("a copy wrote %s", is)
+	}
+	// As the condition says.
+	w.annotate(c, map[string]string{yubav1.AnnotationTakeOverWrite: "other2"})
+	w.awaits(c, yubav1.ReasonClaimCommitted, "192.0.2.2")
+	if is := w.has(host, "A"); is != "192.0.2.2" || w.lastWrite(host) == "other2" {
+		t.Errorf("after it was taken over, it is %s", is)
+	}
+	if w.told(yubav1.ReasonClaimRepaired, "203.0.113.9") {
+		t.Error("what a copy wrote is called a change of somebody")
+	}
+
+	// The deletion of a copy that does not have the name removes nothing.
+	w.byCopy(host, "203.0.113.9", "other3")
+	w.awaits(c, yubav1.ReasonRecordOwned, "")
+	w.remove(c)
+	if is := w.has(host, "A"); is != "203.0.113.9" || w.lastWrite(host) != "other3" {
+		t.Errorf("after a copy was deleted, the record is %q", is)
+	}
+	// A claim of the same name has another UID: the owner of the pool decides.
+	second := &yubav1.SubdomainClaim{ObjectMeta: metav1.ObjectMeta{Name: c.Name}, Spec: c.Spec}
+	w.create(second)
+	w.awaits(second, yubav1.ReasonRecordOwned, "a claim of the same name, with another UID")
+	message := conditions.Of(second, infrav1.ConditionReady).Message
+	_, value, found := strings.Cut(message, "yuba kubectl annotate subdomainpool apps -n "+w.namespace+" --overwrite "+yubav1.AnnotationTakeOver+"='")
+	if !found {
+		t.Fatal(message)
+	}
+	pool := &yubav1.SubdomainPool{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "apps"}}
+	w.awaits(pool, yubav1.ReasonPoolReady, "")
+	w.annotate(pool, map[string]string{yubav1.AnnotationTakeOver: strings.TrimSuffix(value, "'")})
+	w.awaits(second, yubav1.ReasonClaimCommitted, "192.0.2.2")
 }
 
 // A DNSEndpoint that somebody changes or deletes is made again, and an event says so.

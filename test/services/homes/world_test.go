@@ -51,9 +51,10 @@ type home struct {
 	log proctest.Log
 }
 
-func newHome(t *testing.T) *home {
+// newHome starts a home in a directory.
+func newHome(t *testing.T, dir string) *home {
 	t.Helper()
-	h := &home{dir: t.TempDir()}
+	h := &home{dir: dir}
 	args := []string{"up", "--data-dir", h.dir, "--registry-address", "127.0.0.1:0", "--tofu", tofutest.Tofu(t)}
 	for _, flag := range []string{"--api-address", "--http-address"} {
 		address, err := proctest.FreeAddress()
@@ -90,7 +91,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return &world{T: t, a: newHome(t), b: newHome(t), pdns: pdnstest.Start(t, []string{"example.org"})}
+	return &world{T: t, a: newHome(t, t.TempDir()), b: newHome(t, t.TempDir()), pdns: pdnstest.Start(t, []string{"example.org"})}
 }
 
 func (w *world) server() *yubav1.PowerDNSServer {

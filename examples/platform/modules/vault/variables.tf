@@ -29,7 +29,7 @@ variable "server" {
     replicas          = optional(number, 1)
   })
   default     = null
-  description = "A Vault to install: tls_secret is the Secret of its namespace with its certificate, for vault.NAMESPACE.svc; both exist before. replicas is 1, or 3 or 5 for integrated storage (raft), and cannot change between both kinds. It can grow from 3 to 5; before it shrinks again, remove the peers with vault operator raft remove-peer. null: Vault exists at address."
+  description = "A Vault to install: tls_secret is the Secret of its namespace with its certificate, for vault.NAMESPACE.svc; both exist before. replicas is 1, or 3 or 5 for integrated storage (raft), and cannot change between both kinds. It can grow from 3 to 5; before it shrinks again, remove the servers that go with \"yuba vault members remove\". null: Vault exists at address."
 
   validation {
     condition     = var.server == null ? true : contains([1, 3, 5], var.server.replicas)

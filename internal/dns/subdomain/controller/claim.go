@@ -52,6 +52,14 @@ func problemf(reason string, waits bool, format string, args ...any) error {
 }
 
 func (r *Reconciler) reconcileClaim(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	result, err := r.reconcileOne(ctx, req)
+	if after := r.left.remove(ctx, r, req.NamespacedName); err == nil && after > 0 && (result.RequeueAfter == 0 || after < result.RequeueAfter) {
+		result.RequeueAfter = after
+	}
+	return result, err
+}
+
+func (r *Reconciler) reconcileOne(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var c yubav1.SubdomainClaim
 	if err := r.Client.Get(ctx, req.NamespacedName, &c); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -89,6 +97,7 @@ func (r *Reconciler) rest(ctx context.Context, before, c *yubav1.SubdomainClaim,
 		status = metav1.ConditionTrue
 	}
 	conditions.Set(c, infrav1.ConditionReady, status, o.reason, infrav1.TrimMessage(o.message))
+	before.Status.Writes = c.Status.Writes // they are noted when they are made: another process may have added its own since
 	if err := reconciling.PatchStatus(ctx, r.Client, before, c); err != nil {
 		r.tell(before, before, o) // what happened has happened
 		return reconciling.Again(err)
@@ -188,7 +197,7 @@ func (r *Reconciler) withdraw(ctx context.Context, c *yubav1.SubdomainClaim) err
 	if err != nil {
 		return err
 	}
-	t := &taking{r: r, c: &fresh, server: server, place: *fresh.Status.Place, domain: fresh.Status.Domain, gone: true}
+	t := &taking{r: r, c: &fresh, pool: poolKey(c), server: server, place: *fresh.Status.Place, domain: fresh.Status.Domain, gone: true}
 	_, err = t.do(ctx)
 	return err
 }

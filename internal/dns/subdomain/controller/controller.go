@@ -56,6 +56,8 @@ type Reconciler struct {
 	writing sync.Map
 	// process tells the bids of this process from those of others.
 	process string
+	// left is what this process has still to remove from servers.
+	left leftovers
 }
 
 // SetupWithManager starts the controllers.

@@ -11,6 +11,9 @@
 //
 //   - A name has one owner at most: package decide says how, also for several servers.
 //   - The status names the place of a registration before anything is written there.
+//   - Copies of a claim in several homes never alternate: the status has the claim's writes before they are done, the
+//     registration on the server has the last one, and what another copy has written since is only replaced if somebody names it.
+//   - What a process wrote for a claim that expired, or was deleted, while it wrote, it removes itself (see leftovers).
 //   - A write follows the reads that allow it within maxHold, or is not sent.
 //   - The pool's credentials serve names of the pool's domain only, and claims of the namespaces that the pool accepts.
 //   - A claim whose addresses become unknown keeps its records: they are the last that were right.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
@@ -30,8 +31,11 @@ func consentOf(pool *yubav1.SubdomainPool, c *yubav1.SubdomainClaim) string {
 	return strings.TrimSpace(parts[2])
 }
 
-// living reports whether a registration's owner is a claim of this API. It asks the API itself.
-func (r *Reconciler) living(ctx context.Context, uid string) (bool, error) {
+// living reports whether a registration's owner is another claim of this API than its own. It asks the API itself.
+func (r *Reconciler) living(ctx context.Context, uid string, own types.UID) (bool, error) {
+	if uid == string(own) { // a copy in another home
+		return false, nil
+	}
 	var claims yubav1.SubdomainClaimList
 	if err := r.Direct.List(ctx, &claims); err != nil {
 		return false, fmt.Errorf("look whether the claim that has the name exists: %w", err)

@@ -62,7 +62,7 @@ func (r *Reconciler) pass(ctx context.Context, c *yubav1.SubdomainClaim) (outcom
 		}
 	}
 	// 4. The server: decide and write.
-	t := &taking{r: r, c: c, domain: domain, wanted: records, consent: consentOf(pool, c)}
+	t := &taking{r: r, c: c, pool: poolKey(c), domain: domain, wanted: records, consent: consentOf(pool, c)}
 	if t.server, err = r.connect(ctx, pool); err != nil {
 		return outcome{}, err
 	}

@@ -12,20 +12,19 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	yubav1 "github.com/yuba-dev/yuba/api/yuba/v1alpha1"
 	"github.com/yuba-dev/yuba/internal/dns/powerdns"
 	"github.com/yuba-dev/yuba/internal/dns/subdomain/decide"
-	"github.com/yuba-dev/yuba/internal/kit/moving"
-	"github.com/yuba-dev/yuba/internal/kit/reconciling"
 )
 
 // taking is one pass over the server for a claim: it takes the name, keeps it, or releases it.
 type taking struct {
 	r      *Reconciler
 	c      *yubav1.SubdomainClaim
+	pool   types.NamespacedName
 	server *powerdns.Client
 	place  yubav1.SubdomainPlace
 	domain string
@@ -43,24 +42,30 @@ type taking struct {
 // do reads, decides and writes until nothing is left to do.
 func (t *taking) do(ctx context.Context) (decide.Decision, error) {
 	locked := 0
-	for range 5 { // a bid, and the registration; more only if the server forgets what it confirmed
+	t.r.left.uses(t)
+	for range 8 { // a bid, and the registration; more if another process notes a write meanwhile, or the server forgets what it confirmed
 		began := time.Now()
 		facts, err := t.facts(ctx)
 		if err != nil {
 			return decide.Decision{}, err
 		}
-		d := decide.Decide(facts)
-		if len(d.Changes) > 0 && !t.gone {
-			if err := t.here(ctx); err != nil {
-				return d, err
-			}
-			if err := t.note(ctx, d.Repaired); err != nil {
-				return d, err
-			}
+		d, again, err := t.decide(ctx, facts)
+		if err != nil {
+			return d, err
+		}
+		if again {
+			continue
+		}
+		switch { // known before it is written: the claim may end before the answer
+		case d.Registers:
+			t.r.left.add(t, true)
+		case d.Verb == decide.Bid:
+			t.r.left.add(t, false)
 		}
 		err = t.change(ctx, began, d.Changes)
 		var refused *powerdns.RefusedError
-		if len(d.Repaired) > 0 && !errors.As(err, &refused) { // without an answer, they may be written: the next pass sees nothing to repair
+		answered := errors.As(err, &refused)
+		if len(d.Repaired) > 0 && !answered { // without an answer, they may be written: the next pass sees nothing to repair
 			t.repaired = d.Repaired
 		}
 		if refused != nil && refused.Status >= http.StatusInternalServerError && locked < maxLocked {
@@ -72,13 +77,14 @@ func (t *taking) do(ctx context.Context) (decide.Decision, error) {
 		if err != nil {
 			return d, err
 		}
-		if d.Verb == decide.Write && t.c.Status.Phase != yubav1.SubdomainCommitted {
+		if d.Registers {
 			if t.gone, err = t.deleted(ctx); err != nil {
 				return d, err
 			}
 			if t.gone { // and another process may have removed the records before this one wrote them
 				continue
 			}
+			t.r.left.forget(t, true)
 		}
 		switch d.Verb {
 		case decide.Bid:
@@ -87,13 +93,15 @@ func (t *taking) do(ctx context.Context) (decide.Decision, error) {
 			return d, problemf(yubav1.ReasonClaimContended, true, "%s: %s", t.domain, d.Because)
 		case decide.Taken:
 			t.lost()
-			return d, problemf(yubav1.ReasonRecordOwned, true, "%s", d.Because)
+			return d, problemf(yubav1.ReasonRecordOwned, true, "%s%s", d.Because, t.way(d))
 		case decide.Release:
-			t.released = true
+			if t.released = true; t.gone {
+				t.r.left.forget(t, true)
+			}
 		}
 		return d, nil
 	}
-	return decide.Decision{}, fmt.Errorf("take %s: the server does not have the bid that it confirmed. Does another server answer its API?", t.domain)
+	return decide.Decision{}, fmt.Errorf("take %s: the server does not have the bid that it confirmed, or another process changes the claim all the time. Does another server answer its API?", t.domain)
 }
 
 // A database that another client locks, which the server answers with an error of its own, is free in a moment.
@@ -110,19 +118,6 @@ func (t *taking) pause(ctx context.Context) bool {
 	case <-time.After(lockedFor):
 		return true
 	}
-}
-
-// here is an error if another home has the claim meanwhile, although the cache does not know it yet: two homes must not write the
-// records of one name.
-func (t *taking) here(ctx context.Context) error {
-	var live yubav1.SubdomainClaim
-	if err := t.r.Direct.Get(ctx, client.ObjectKeyFromObject(t.c), &live); err != nil {
-		return fmt.Errorf("read SubdomainClaim %s before its records are written: %w", client.ObjectKeyFromObject(t.c), err)
-	}
-	if held := moving.Held(&live); held != "" {
-		return problemf(yubav1.ReasonRecordMoved, true, "%s", held)
-	}
-	return nil
 }
 
 // deleted reports whether the claim is deleted, or is about to be.
@@ -146,8 +141,7 @@ func (t *taking) lost() {
 func (t *taking) facts(ctx context.Context) (decide.Facts, error) {
 	s := &t.c.Status
 	f := decide.Facts{Now: t.r.Now(), Domain: t.domain, Gone: t.gone, TakeOver: t.consent,
-		Me:     decide.Owner{Server: t.place.OwnerID, Namespace: t.c.Namespace, Name: t.c.Name, UID: string(t.c.UID), Process: t.r.process},
-		Former: s.FormerUIDs, Wanted: setsOf(t.wanted), Last: setsOf(s.Records), Committed: s.Phase == yubav1.SubdomainCommitted}
+		Me: t.me(), Former: s.FormerUIDs, Wanted: setsOf(t.wanted), Last: setsOf(s.Records), Committed: s.Phase == yubav1.SubdomainCommitted, Writes: s.Writes}
 	if s.ExpiresAt != nil {
 		f.Until = s.ExpiresAt.Time
 	}
@@ -175,7 +169,7 @@ func (t *taking) facts(ctx context.Context) (decide.Facts, error) {
 		}
 	}
 	if t.consent != "" {
-		if f.Living, err = t.r.living(ctx, decide.RegisteredTo(t.consent).UID); err != nil {
+		if f.Living, err = t.r.living(ctx, decide.RegisteredTo(t.consent).UID, t.c.UID); err != nil {
 			return f, err
 		}
 	}
@@ -232,26 +226,6 @@ func setsOf(records []yubav1.SubdomainRecord) (all []decide.RRset) {
 	return all
 }
 
-// note stores the place and the records before they are written: who deletes the claim after a crash must know. It also
-// stores what is repaired. The status then differs with each repair, and so does the resource version: the API's clients
-// count an event about the same version as a repetition, and drop its text.
-func (t *taking) note(ctx context.Context, repaired []string) error {
-	before := t.c.DeepCopy()
-	t.c.Status.Place = &t.place
-	if len(repaired) > 0 {
-		t.c.Status.LastRepair = &yubav1.SubdomainRepair{At: metav1.NewMicroTime(t.r.Now()), Records: repaired}
-	}
-	for _, w := range t.wanted {
-		if !slices.ContainsFunc(t.c.Status.Records, func(r yubav1.SubdomainRecord) bool { return r.Name == w.Name && r.Type == w.Type }) {
-			t.c.Status.Records = append(t.c.Status.Records, w)
-		}
-	}
-	if err := reconciling.PatchStatus(ctx, t.r.Client, before, t.c); err != nil {
-		return fmt.Errorf("note in the status of SubdomainClaim %s what is written: %w", client.ObjectKeyFromObject(t.c), err)
-	}
-	return nil
-}
-
 // change writes, in one transaction, soon after what was read.
 func (t *taking) change(ctx context.Context, read time.Time, changes []decide.RRset) error {
 	if len(changes) == 0 {
@@ -267,5 +241,14 @@ func (t *taking) change(ctx context.Context, read time.Time, changes []decide.RR
 	defer t.r.lock(t.place.URL)()
 	ctx, cancel := context.WithDeadline(ctx, read.Add(maxHold))
 	defer cancel()
-	return t.server.Change(ctx, t.place.Zone, sets)
+	err := t.server.Change(ctx, t.place.Zone, sets)
+	if mine := decide.BidOf(t.domain, t.me()); err == nil && slices.ContainsFunc(changes, func(c decide.RRset) bool { return c.Name == mine && len(c.Contents) == 0 }) {
+		t.r.left.forget(t, false)
+	}
+	return err
+}
+
+// me is the claim in this process.
+func (t *taking) me() decide.Owner {
+	return decide.Owner{Server: t.place.OwnerID, Namespace: t.c.Namespace, Name: t.c.Name, UID: string(t.c.UID), Process: t.r.process}
 }

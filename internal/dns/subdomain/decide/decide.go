@@ -5,6 +5,7 @@ package decide
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +37,10 @@ type Facts struct {
 	Me     Owner
 	// Former are the UIDs of the claim at the homes that it was moved from: a registration with one of them is its own.
 	Former []string
+	// Write identifies the write that may follow, as nothing else does, and Writes are the last ones of the claim, here and at
+	// the homes that it was moved from. TakeOverWrite is the write of another copy of the claim that this one may replace.
+	Write, TakeOverWrite string
+	Writes               []string
 	// TakeOver is the text of a registration of another owner that the pool's owner lets this claim replace.
 	TakeOver string
 	// Living: the owner of the registration is a claim of this API. It keeps its name, whatever anybody allows.
@@ -82,12 +87,22 @@ type Decision struct {
 	Because string
 	// Repaired are the names whose records were not those that were written last, with what they were.
 	Repaired []string
+	// By is the last write of the copy of the claim that has the name, if one with its UID has it: [Facts.TakeOverWrite]
+	// replaces it. Text is the registration of a copy with another UID: [Facts.TakeOver] replaces that.
+	By, Text string
+	// Ours is the claim's own write that the server has, if something is written over it. It must stay known whatever becomes
+	// of the attempt: without it, the claim would take its own registration for another copy's.
+	Ours string
+	// Registers: the changes have a registration with [Facts.Write].
+	Registers bool
+	// Adopted is a write that is not known to be ours, and left what is wanted: note it, and decide again.
+	Adopted string
 }
 
 // Decide decides what to do.
 func Decide(f Facts) Decision {
 	r, found := f.registration()
-	mine := found && f.own(r.Owner)
+	mine := found && f.own(r)
 	takesOver := found && f.TakeOver != "" && f.TakeOver == r.Text && !f.Living
 	switch {
 	// A deleted claim removes what is its own, and only that.
@@ -103,8 +118,10 @@ func Decide(f Facts) Decision {
 	// A registration that ended may be somebody else's in a moment: it is acquired anew.
 	case mine && !r.ended(f.Now, 0):
 		return f.keep()
+	case found && !mine && f.right(r):
+		return Decision{Verb: Nothing, Adopted: r.Write}
 	case found && !mine && !r.ended(f.Now, Grace) && !takesOver:
-		return f.taken(fmt.Sprintf("%s belongs to %s, says the TXT record %s", f.Domain, r.Text, RegistrationOf(f.Domain)))
+		return f.belongs(r)
 	}
 	if above, pending := f.above(); pending {
 		return Decision{Verb: Wait, Changes: f.withdrawal(), Because: "another claim takes a name above it at the same moment"}
@@ -115,6 +132,36 @@ func Decide(f Facts) Decision {
 		return f.taken(fmt.Sprintf("%s is in use: the server has %s, which Yuba did not write", f.Domain, there))
 	}
 	return f.acquire()
+}
+
+// right reports whether the claim, or a copy of it, has written exactly what is wanted.
+func (f *Facts) right(r Registration) bool {
+	if r.Owner.UID != f.Me.UID || r.Write == "" || r.Text != f.Me.registration(f.until(), r.Write) {
+		return false
+	}
+	changes, _ := f.records()
+	return len(changes) == 0
+}
+
+// texts are those of registrations that Yuba makes up. Others are not repeated in a command.
+var texts = regexp.MustCompile(`^[A-Za-z0-9=,/._-]{1,1000}$`)
+
+// belongs says who has the name, and which write or text gives it to this claim if a copy of it has the name.
+func (f *Facts) belongs(r Registration) Decision {
+	d := f.taken(fmt.Sprintf("%s belongs to %s, says the TXT record %s", f.Domain, r.Text, RegistrationOf(f.Domain)))
+	if !texts.MatchString(r.Text) {
+		return d
+	}
+	switch o := r.Owner; {
+	case f.named(o):
+		d.By = r.Write
+		d.Because = fmt.Sprintf("%s belongs to another copy of this claim, with the same UID: one of both is of a backup, says the TXT record %s (write=%s). That copy wrote it last, in another home, and nothing is written here",
+			f.Domain, RegistrationOf(f.Domain), r.Write)
+	case o.UID != "" && o.Server == f.Me.Server && o.Namespace == f.Me.Namespace && o.Name == f.Me.Name:
+		d.Text = r.Text
+		d.Because = fmt.Sprintf("%s belongs to %s, says the TXT record %s: a claim of the same name, with another UID, such as a copy that was moved. Nothing is written here", f.Domain, r.Text, RegistrationOf(f.Domain))
+	}
+	return d
 }
 
 // taken withdraws our bid.
@@ -149,33 +196,56 @@ func (f *Facts) keep() Decision {
 			}
 		}
 	}
-	text := f.Me.registration(f.Until)
+	r, _ := f.registration()
+	known := f.named(r.Owner) && slices.Contains(f.Writes, r.Write)
+	changes, repaired := f.records()
+	if known || r.Write == "" { // else another copy made the records
+		d.Repaired = repaired
+	}
+	write := f.Write
+	if known {
+		write = r.Write
+	}
+	if len(changes) > 0 || r.Text != f.Me.registration(f.until(), write) {
+		if d.Registers = true; known {
+			d.Ours = r.Write
+		}
+		d.Changes = append(d.Changes, RRset{RegistrationOf(f.Domain), "TXT", ownTTL, []string{quoted(f.Me.registration(f.until(), f.Write))}})
+	}
+	d.Changes = append(append(d.Changes, changes...), f.withdrawal()...)
+	if len(d.Changes) > 0 {
+		d.Verb = Write
+	}
+	return d
+}
+
+// until is the end of the reservation; zero if there are records.
+func (f *Facts) until() time.Time {
 	if len(f.Wanted) > 0 {
-		text = f.Me.registration(time.Time{})
+		return time.Time{}
 	}
-	if is, _ := f.text(); is != text {
-		d.Changes = append(d.Changes, RRset{RegistrationOf(f.Domain), "TXT", ownTTL, []string{quoted(text)}})
-	}
+	return f.Until
+}
+
+// records are the changes that make the records what they should be, and what a repair repairs.
+func (f *Facts) records() (changes []RRset, repaired []string) {
 	for _, w := range f.Wanted {
 		is := f.at(w.Name, w.Type)
 		if is.same(w) {
 			continue
 		}
-		d.Changes = append(d.Changes, w)
+		changes = append(changes, w)
 		if f.Committed && slices.ContainsFunc(f.Last, w.same) { // it was right
-			d.Repaired = append(d.Repaired, fmt.Sprintf("%s %s was %s", w.Name, w.Type, is.shown()))
+			repaired = append(repaired, fmt.Sprintf("%s %s was %s", w.Name, w.Type, is.shown()))
 		}
 	}
 	for _, old := range f.Last { // a name or a family that is not wanted any more
 		wanted := slices.ContainsFunc(f.Wanted, func(w RRset) bool { return w.Name == old.Name && w.Type == old.Type })
 		if !wanted && len(f.at(old.Name, old.Type).Contents) > 0 {
-			d.Changes = append(d.Changes, RRset{Name: old.Name, Type: old.Type})
+			changes = append(changes, RRset{Name: old.Name, Type: old.Type})
 		}
 	}
-	if d.Changes = append(d.Changes, f.withdrawal()...); len(d.Changes) > 0 {
-		d.Verb = Write
-	}
-	return d
+	return changes, repaired
 }
 
 // removal removes the registration, our bid, and our records.

@@ -18,8 +18,13 @@
 // Time only serves cleaning up: bids of servers that died are ignored after BidAge, and reservations after their end and
 // Grace. Clocks may differ by less than these.
 //
+// Copies of one claim, such as one that "yuba move" left behind, or one of a restored backup, have its UID. Each registration has
+// the identity of its write, and only the copy that made it (or found what it wants) changes the name after it, or releases it.
+// So copies never alternate: all but one stop, until somebody names the write that may be replaced.
+//
 // Invariants:
 //
+//   - A bid is removed by the process that wrote it, or when it is older than BidAge.
 //   - Nothing is written over the records of others: not to take a name, not to repair records, not to release them.
 //   - What is removed is what was recorded as written, or is of the registration's owner.
 package decide

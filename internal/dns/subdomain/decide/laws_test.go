@@ -13,7 +13,10 @@ import (
 
 // actor is a process of a claim. Between any two of its requests to the DNS server, others go on.
 type actor struct {
-	me    Owner
+	me Owner
+	// known are the writes in the claim's status, and count how many there were at all.
+	known *[]string
+	count *int
 	bids  []RRset // as it read them
 	step  int
 	todo  []RRset
@@ -52,7 +55,13 @@ func (a *actor) next(z zone, random *rand.Rand) {
 		a.bids = z.read(func(r RRset) bool { return !isRegistration(r) })
 		a.step = 1
 	case 1: // the registration last, and decide
-		d := Decide(Facts{Now: now, Domain: domain, Me: a.me, Until: now.Add(time.Hour), There: slices.Concat(a.bids, z.read(isRegistration))})
+		*a.count++
+		f := Facts{Now: now, Domain: domain, Me: a.me, Until: now.Add(time.Hour + time.Duration(*a.count)*time.Second), There: slices.Concat(a.bids, z.read(isRegistration)),
+			Writes: *a.known, Write: fmt.Sprintf("w%d", *a.count)}
+		d := Decide(f)
+		if d.Registers { // it is noted before it is written
+			*a.known = append(*a.known, f.Write)
+		}
 		a.todo, a.step = d.Changes, 2
 		if d.Verb == Taken {
 			a.given = true
@@ -80,17 +89,25 @@ func TestOneOwner(t *testing.T) {
 	for seed := range uint64(20_000) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		replicas, z, actors := 1+random.IntN(2), zone{}, make([]*actor, 2+random.IntN(3))
+		count, known, copies := 0, map[int]*[]string{}, random.IntN(2) == 0 // all have one UID, in homes of their own
 		for i := range actors {
-			actors[i] = &actor{me: Owner{Server: "s", Namespace: "team", Name: "acme", UID: fmt.Sprint(seed, i/replicas), Process: fmt.Sprint(i % replicas)}}
+			uid, home := fmt.Sprint(seed, i/replicas), i/replicas
+			if known[home] == nil {
+				known[home] = &[]string{}
+			}
+			if copies {
+				uid = fmt.Sprint(seed)
+			}
+			actors[i] = &actor{me: Owner{Server: "s", Namespace: "team", Name: "acme", UID: uid, Process: fmt.Sprint(i)}, known: known[home], count: &count}
 		}
 		owners := func() (n int) {
-			uids := map[string]bool{}
+			homes := map[*[]string]bool{}
 			for _, a := range actors {
 				if a.owned {
-					uids[a.me.UID] = true
+					homes[a.known] = true
 				}
 			}
-			return len(uids)
+			return len(homes)
 		}
 		for range 4000 {
 			actors[random.IntN(len(actors))].next(z, random)

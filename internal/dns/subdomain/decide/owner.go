@@ -24,6 +24,8 @@ type Registration struct {
 	Owner Owner
 	// Until is the end of a reservation; zero for ever.
 	Until time.Time
+	// Write identifies the write that left it. Earlier versions wrote none.
+	Write string
 	// Text is the whole text.
 	Text string
 }
@@ -44,17 +46,20 @@ func BidOf(domain string, o Owner) string {
 }
 
 // registration is the text of a registration.
-func (o Owner) registration(until time.Time) string {
+func (o Owner) registration(until time.Time, write string) string {
 	text := heritage + ",owner=" + o.Server + ",resource=" + resource + o.Namespace + "/" + o.Name + ",uid=" + o.UID
 	if !until.IsZero() {
 		text += ",until=" + strconv.FormatInt(until.Unix(), 10)
+	}
+	if write != "" {
+		text += ",write=" + write
 	}
 	return text
 }
 
 // bid is the text of a bid.
 func (o Owner) bid(at time.Time) string {
-	return o.registration(time.Time{}) + ",at=" + strconv.FormatInt(at.Unix(), 10)
+	return o.registration(time.Time{}, "") + ",at=" + strconv.FormatInt(at.Unix(), 10)
 }
 
 // parse reads a registration. Those of others have no owner that equals one of ours.
@@ -71,6 +76,7 @@ func parse(text string) Registration {
 	if path, ok := strings.CutPrefix(fields["resource"], resource); ok {
 		namespace, name, _ := strings.Cut(path, "/")
 		r.Owner = Owner{Server: fields["owner"], Namespace: namespace, Name: name, UID: fields["uid"]}
+		r.Write = fields["write"]
 	}
 	if seconds, err := strconv.ParseInt(fields["until"], 10, 64); err == nil && r.Owner.UID != "" {
 		r.Until = time.Unix(seconds, 0)
@@ -92,9 +98,15 @@ func (f *Facts) registration() (Registration, bool) {
 	return parse(text), true
 }
 
-// own reports whether an owner is the claim, here or at a home that it was moved from.
-func (f *Facts) own(o Owner) bool {
+// named reports whether an owner is the claim, or a copy of it: here, at a home that it was moved from, or in a backup.
+func (f *Facts) named(o Owner) bool {
 	return o.UID != "" && (o.UID == f.Me.UID || slices.Contains(f.Former, o.UID))
+}
+
+// own reports whether the claim has the name. Its UID is not enough: a copy of a backup has the same. The last write decides,
+// which only the copy knows that made it.
+func (f *Facts) own(r Registration) bool {
+	return f.named(r.Owner) && (r.Write == "" || slices.Contains(f.Writes, r.Write) || r.Write == f.TakeOverWrite)
 }
 
 // above is the registration of another claim that has a name above the domain, and thus all names below that one.
@@ -106,7 +118,7 @@ func (f *Facts) above() (text string, pending bool) {
 		}
 		r := parse(unquoted(set.Contents[0]))
 		switch {
-		case r.Owner.UID == "" || f.own(r.Owner):
+		case r.Owner.UID == "" || f.named(r.Owner):
 		case strings.Contains(set.Name, bidMark):
 			pending = pending || ageOf(r.Text, f.Now) <= BidAge
 		case !r.ended(f.Now, Grace):
@@ -150,7 +162,7 @@ func (f *Facts) bids() (all bids) {
 		switch {
 		case set.Name == all.mine:
 			all.fresh = age < BidAge/2
-		case age > BidAge || f.Gone && parse(text).Owner.UID == f.Me.UID:
+		case age > BidAge: // a younger one excludes others, whoever is deleted meanwhile
 			all.stale = append(all.stale, set.Name)
 		default:
 			all.others = append(all.others, set.Name)
