@@ -198,6 +198,9 @@ func newListCommand(a *session.App) *cobra.Command {
 			return fmt.Errorf("list the refactorings of %s: %w", s.Namespace, err)
 		}
 		l := listing.List{None: "No refactoring is stored in the namespace " + s.Namespace + ".", Rows: [][]string{{"ID", "PHASE", "AGE", "BY", "MOVED", "STACKS"}}, Answer: list.Items}
+		for _, why := range list.Skipped {
+			s.News("Warning: skipped a refactoring: %s", why)
+		}
 		for _, r := range list.Items {
 			l.Add(r.ID, r.ID, phaseOf(r), ui.Age(time.Now(), r.Created), r.By, fmt.Sprint(r.MovedInstances), strings.Join(r.Stacks(), ", "))
 		}

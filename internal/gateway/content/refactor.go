@@ -30,7 +30,8 @@ type Refactorings interface {
 	Apply(ctx context.Context, namespace, id string, a reshape.Approval) (*reshape.Record, error)
 	Previews(ctx context.Context, r *reshape.Record) (map[string]reshape.Preview, error)
 	Get(ctx context.Context, namespace, id string) (*reshape.Record, error)
-	List(ctx context.Context, namespace string) ([]*reshape.Record, error)
+	// List also says which records it skipped, and why.
+	List(ctx context.Context, namespace string) (records []*reshape.Record, skipped []string, err error)
 }
 
 // Refactoring asks for a proposal: the steps, or the id of the refactoring to undo.
@@ -50,6 +51,8 @@ type Acceptance struct {
 // RefactoringList is the response of …/refactorings, newest first, without steps and moved instances.
 type RefactoringList struct {
 	Items []*reshape.Record `json:"items"`
+	// Skipped says which refactorings are missing, because their records are damaged or cannot be read.
+	Skipped []string `json:"skipped,omitempty"`
 }
 
 const (
@@ -66,11 +69,11 @@ func (h *Handler) refactorings(w http.ResponseWriter, r *http.Request) error {
 	if h.Refactorings == nil {
 		return errNoRefactorings
 	}
-	list, err := h.Refactorings.List(r.Context(), r.PathValue("namespace"))
+	list, skipped, err := h.Refactorings.List(r.Context(), r.PathValue("namespace"))
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, RefactoringList{Items: list})
+	return writeJSON(w, RefactoringList{Items: list, Skipped: skipped})
 }
 
 func (h *Handler) refactoring(w http.ResponseWriter, r *http.Request) error {

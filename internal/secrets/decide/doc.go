@@ -22,6 +22,7 @@
 //     until all dependents have run.
 //   - A change of a rotation is one write of one document: values and book change together, so that a
 //     process that is killed leaves a state from which the next call continues.
+//   - A step never overwrites or removes the value of somebody else, see [Theirs].
 //   - A secret whose generator changed is reported and kept. Only a rotation replaces a value.
 //   - Values that nobody declared are kept.
 package decide

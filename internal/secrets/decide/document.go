@@ -143,6 +143,8 @@ type Rotation struct {
 	Failed *Failure `json:"failed,omitempty"`
 	// Replaced are the entries of the values that are not current.
 	Replaced map[string]Entry `json:"replaced"`
+	// Absent are those of their parts that have no such value, as somebody had removed it.
+	Absent []string `json:"absent,omitempty"`
 }
 
 // Failure is a dependent that failed.
@@ -187,7 +189,7 @@ func (d Document) Clone() Document {
 	if r := d.Book.Rotation; r != nil {
 		c := *r
 		c.Names, c.Queue, c.Ran, c.Replaced = slices.Clone(r.Names), slices.Clone(r.Queue), slices.Clone(r.Ran), maps.Clone(r.Replaced)
-		c.Dependents, c.Concerned = slices.Clone(r.Dependents), slices.Clone(r.Concerned)
+		c.Dependents, c.Concerned, c.Absent = slices.Clone(r.Dependents), slices.Clone(r.Concerned), slices.Clone(r.Absent)
 		out.Book.Rotation = &c
 	}
 	return out

@@ -103,6 +103,8 @@ func Introduce(d Document, id string, made []Made, dependents []string, now time
 			if value, ok := out.Values[part]; ok {
 				out.Values[part+Previous] = value
 				delete(out.Values, part)
+			} else {
+				r.Absent = append(r.Absent, part)
 			}
 		}
 		r.Replaced[m.Name] = old
@@ -164,6 +166,7 @@ func short(message string) string {
 // swap makes the previous values current, and the current ones previous.
 func swap(d *Document) {
 	r := d.Book.Rotation
+	var absent []string
 	for _, name := range r.Names {
 		current, old := d.Book.Secrets[name], r.Replaced[name]
 		taken := map[string]Value{}
@@ -171,10 +174,12 @@ func swap(d *Document) {
 			if value, ok := d.Values[part]; ok {
 				taken[part+Previous] = value
 				delete(d.Values, part)
+			} else {
+				absent = append(absent, part)
 			}
 		}
 		for _, part := range old.Parts {
-			if value, ok := d.Values[part+Previous]; ok {
+			if value, ok := d.Values[part+Previous]; ok && !slices.Contains(r.Absent, part) {
 				d.Values[part] = value
 				delete(d.Values, part+Previous)
 			}
@@ -184,18 +189,57 @@ func swap(d *Document) {
 		}
 		d.Book.Secrets[name], r.Replaced[name] = old, current
 	}
+	r.Absent = absent
 }
 
 // rename renames the values that are not current.
 func (d *Document) rename(from, to string) {
-	for _, e := range d.Book.Rotation.Replaced {
-		for _, part := range e.Parts {
-			if value, ok := d.Values[part+from]; ok {
-				d.Values[part+to] = value
-				delete(d.Values, part+from)
-			}
+	for _, part := range d.Book.Rotation.replaced() {
+		if value, ok := d.Values[part+from]; ok {
+			d.Values[part+to] = value
+			delete(d.Values, part+from)
 		}
 	}
+}
+
+// replaced are the parts with values that are not current.
+func (r *Rotation) replaced() (parts []string) {
+	for _, e := range r.Replaced {
+		parts = append(parts, e.Parts...)
+	}
+	return slices.DeleteFunc(parts, func(part string) bool { return slices.Contains(r.Absent, part) })
+}
+
+// Ours reports whether the value of a name is that of a secret, which Yuba made or adopted. Somebody may add others
+// at any time, also under the names that a rotation will use.
+func (d Document) Ours(name string) bool {
+	for _, e := range d.Book.Secrets {
+		if slices.Contains(e.Parts, name) {
+			return true
+		}
+	}
+	r := d.Book.Rotation
+	if r == nil {
+		return false
+	}
+	suffix := Previous
+	if r.Phase == PhaseRetire {
+		suffix = Retired
+	}
+	part, ok := strings.CutSuffix(name, suffix)
+	return ok && slices.Contains(r.replaced(), part)
+}
+
+// Theirs are the names of values of others that the next document overwrites or lacks. Such a step must wait until
+// somebody has put them elsewhere.
+func Theirs(d, next Document) (names []string) {
+	for name, value := range d.Values {
+		if is, there := next.Values[name]; (!there || is != value) && !d.Ours(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Retire begins the second step: the values that are not current are no longer valid. They stay in the
@@ -214,11 +258,8 @@ func Retire(d Document, dependents []string, now time.Time) Document {
 // Finish ends a rotation: what is not current is forgotten.
 func Finish(d Document) Document {
 	out := d.Clone()
-	for _, e := range out.Book.Rotation.Replaced {
-		for _, part := range e.Parts {
-			delete(out.Values, part+Retired)
-			delete(out.Values, part+Previous)
-		}
+	for _, part := range out.Book.Rotation.replaced() {
+		delete(out.Values, part+Retired)
 	}
 	// A secret that was lost before its rotation was taken back is lost again.
 	for name, e := range out.Book.Secrets {

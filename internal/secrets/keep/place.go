@@ -211,7 +211,7 @@ func copied(from, now decide.Document) (want decide.Document, foreign []string) 
 		for _, part := range e.Parts {
 			for _, key := range []string{part, part + decide.Previous} {
 				value, ok := from.Values[key]
-				if !ok {
+				if !ok || key != part && !from.Ours(key) {
 					continue
 				}
 				if there, taken := want.Values[key]; taken && there != value {
@@ -240,7 +240,9 @@ func withoutOurs(now decide.Document) decide.Document {
 		return rest
 	}
 	for _, part := range rotated(now) {
-		delete(rest.Values, part+decide.Previous)
+		if now.Ours(part + decide.Previous) {
+			delete(rest.Values, part+decide.Previous)
+		}
 	}
 	return rest
 }

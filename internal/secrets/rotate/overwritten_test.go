@@ -4,6 +4,7 @@
 package rotate_test
 
 import (
+	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -75,5 +76,72 @@ func TestValuesOfOthersInACopyAreNotOverwritten(t *testing.T) {
 	}
 	if is := w.values(w.copy); !maps.Equal(is, w.values(w.store)) || len(is) != 2 {
 		t.Errorf("after the rotation the copy has %v", is)
+	}
+}
+
+// Somebody adds a value under the name of the former one during the second step, which does not have it there any more.
+// It stays, also if the step fails: then the rotation waits until it is moved.
+func TestAValueAddedDuringARotationStays(t *testing.T) {
+	w := newWorld(t)
+	k := w.keeper(environment, "a/x")
+	if _, err := k.Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	old := w.values(w.store)["db"]
+	second := func() bool {
+		d, _, err := w.store.Read(t.Context())
+		return err == nil && d.Book.Rotation != nil && d.Book.Rotation.Phase == decide.PhaseRetire
+	}
+	w.stacks.meanwhile = func() {
+		if second() {
+			w.foreign(w.store, "db_previous", "theirs")
+			w.foreign(w.copy, "db_previous", "others")
+			w.stacks.fails["a/x"] = 1
+		}
+	}
+	_, err := k.Rotate(t.Context(), rotate.Ask{Names: []string{"db"}, Now: true})
+	is := w.values(w.store)
+	if err == nil || !strings.Contains(err.Error(), "a/x failed") || !strings.Contains(err.Error(), "has db_previous, which Yuba did not make and would overwrite") ||
+		!second() || is["db_previous"] != "theirs" || is["db_retired"] != old || strings.Contains(err.Error(), "theirs") {
+		t.Fatalf("got %v with %v", err, is)
+	}
+	if look, err := k.Look(t.Context()); err != nil || look.Secrets[0].Previous || look.Copies[0].State != rotate.CopySame {
+		t.Errorf("it looks like %+v, %v", look, err)
+	}
+	w.stacks.meanwhile = nil
+	if _, err := k.Rotate(t.Context(), rotate.Ask{}); err != nil { // the stack runs again, and works
+		t.Error(err)
+	}
+	is, copied := w.values(w.store), w.values(w.copy)
+	if is["db"] == old || is["db_previous"] != "theirs" || len(is) != 3 || copied["db_previous"] != "others" || copied["db"] != is["db"] || w.stacks.uses["a/x"] != is["db"].Reveal() {
+		t.Errorf("after the rotation: %v, the copy has %v", is, copied)
+	}
+}
+
+// The second step does not begin while somebody else's value has the name that it needs.
+func TestAValueAddedDuringTheOverlapStays(t *testing.T) {
+	w := newWorld(t)
+	k := w.keeper(environment)
+	if _, err := k.Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	old := w.values(w.store)["db"]
+	var waiting *rotate.WaitingError
+	if _, err := k.Rotate(t.Context(), rotate.Ask{Names: []string{"db"}}); !errors.As(err, &waiting) {
+		t.Fatal(err)
+	}
+	w.foreign(w.store, "db_retired", "theirs")
+	if _, err := k.Rotate(t.Context(), rotate.Ask{Now: true}); err == nil || !strings.Contains(err.Error(), "has db_retired, which Yuba did not make") || !strings.Contains(err.Error(), "yuba secrets rotate staging") {
+		t.Errorf("got %v", err)
+	}
+	if is := w.values(w.store); is["db_retired"] != "theirs" || is["db_previous"] != old {
+		t.Errorf("it has %v", is)
+	}
+	w.foreign(w.store, "db_retired", "")
+	if _, err := k.Rotate(t.Context(), rotate.Ask{Now: true}); err != nil {
+		t.Error(err)
+	}
+	if is := w.values(w.store); is["db"] == old || len(is) != 2 {
+		t.Errorf("after the rotation: %v", is)
 	}
 }

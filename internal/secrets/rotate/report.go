@@ -80,7 +80,10 @@ func (k *Keeper) report(d decide.Document, decisions []decide.Decision) *Report 
 		}
 		if e, known := d.Book.Secrets[x.Name]; known {
 			s.Made, s.Age, s.Adopted, s.Expires, s.Parts = &e.Made, decide.Days(now.Sub(e.Made)), e.Adopted, e.Expires, e.Parts
-			s.Previous = slices.ContainsFunc(e.Parts, func(part string) bool { _, ok := d.Values[part+decide.Previous]; return ok })
+			s.Previous = slices.ContainsFunc(e.Parts, func(part string) bool {
+				_, ok := d.Values[part+decide.Previous]
+				return ok && d.Ours(part+decide.Previous)
+			})
 		}
 		r.Secrets = append(r.Secrets, s)
 	}

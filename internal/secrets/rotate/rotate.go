@@ -198,8 +198,12 @@ func (r *rotation) run(ctx context.Context, d decide.Document, name string) erro
 		return err
 	}
 	now := r.Now().UTC().Truncate(time.Second)
-	if _, wrote, err := r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Fail(d, failed.Message, now) }); err != nil || !wrote {
-		return err // another process recorded how it went
+	_, wrote, writeErr := r.write(ctx, d, func(d decide.Document) decide.Document { return decide.Fail(d, failed.Message, now) })
+	if writeErr != nil {
+		return fmt.Errorf("%s failed (%s): %w\nIt could not be recorded, so it runs again when you continue: %w", name, phase.Words(), err, writeErr)
+	}
+	if !wrote {
+		return nil // another process recorded how it went
 	}
 	r.failed = fmt.Errorf("%s failed: %w", name, err)
 	switch phase {
@@ -305,9 +309,20 @@ func (r *rotation) write(ctx context.Context, was decide.Document, next func(dec
 		if !wrote {
 			return nil, nil
 		}
-		return ptr(next(now)), nil
+		want := next(now)
+		if names := decide.Theirs(now, want); len(names) > 0 {
+			return nil, r.taken(now, names)
+		}
+		return &want, nil
 	})
 	return is, wrote && err == nil, err
+}
+
+// taken refuses a step that needs the names of values that somebody added since the rotation began.
+func (r *rotation) taken(d decide.Document, names []string) error {
+	return fmt.Errorf("continue the rotation of %s: the next step was not made, because %s has %s, which Yuba did not make and would overwrite. "+
+		"Remove it from the store, or move it to another key if somebody needs it. Then continue:\n    yuba secrets rotate %s",
+		strings.Join(d.Book.Rotation.Names, ", "), r.Store.Name(), strings.Join(names, " and "), r.Environment)
 }
 
 // sameRotation reports whether two processes are at the same step.

@@ -57,6 +57,8 @@ type stacks struct {
 	ran   []string
 	fails map[string]int
 	off   string
+	// meanwhile is what others do while a stack runs; may be nil.
+	meanwhile func()
 	// there are stacks that still read the values, whoever continues.
 	there map[string]bool
 }
@@ -81,6 +83,9 @@ func (s *stacks) Run(ctx context.Context, name string) error {
 		return err
 	}
 	s.ran = append(s.ran, name)
+	if s.meanwhile != nil {
+		s.meanwhile()
+	}
 	if s.fails[name] > 0 {
 		s.fails[name]--
 		return &rotate.FailedError{Message: "no"}

@@ -15,8 +15,11 @@
 //
 //   - A namespace begins at most [Share] turns in places and as many aside, so its slow stores do not delay its others.
 //     Turns that go aside later may double the latter, and it never has more than 2*Share together.
-//   - A store, which many namespaces may name, has at most [StoreShare] turns, of which those that one namespace has
-//     aside count as one.
+//   - A store is slow for a namespace whose turn with it takes longer than Quick, until one does not: what the namespace
+//     asks for, or another store in the same request, may be the reason. Many namespaces may name a store. Those for which
+//     it is not slow have [StoreShare] turns of their own, which the others cannot take: they begin turns only while
+//     fewer than StoreShare of them have some.
+//   - A store has at most [StoreMax] turns, so that one that answers nobody leaves room to others.
 //   - Of requests that wait, those of namespaces with fewer turns are first, then those that asked first.
 //   - While there is room aside, no turn has a place for longer than Quick: whatever stores do, and however many
 //     namespaces they are in, requests for others wait no longer than that.

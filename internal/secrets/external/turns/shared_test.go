@@ -70,3 +70,75 @@ func TestASlowStoreDoesNotDelayItsNamespace(t *testing.T) {
 		time.Sleep(time.Hour)
 	})
 }
+
+// However many namespaces that name a shared store are slow at once, up to 11, and however often they ask, one that is
+// not has its turn within Quick.
+func TestSlowNamespacesLeaveASharedStoreToOthers(t *testing.T) {
+	for _, c := range []struct {
+		what       string
+		namespaces int
+		stores     []string // what their requests name beside a store of their own
+		known      bool     // they were slow before
+	}{
+		{"as many as begin together", StoreShare, []string{"corp"}, false},
+		{"with requests that another namespace could have ended", 8, []string{"corp"}, true},
+		{"with the store under two names", 8, []string{"corp", "corp"}, true},
+		{"the most", 11, []string{"corp"}, false},
+	} {
+		withOffice(t, func(o *office) {
+			o.lasts["corp"] = time.Millisecond
+			ask := func(round int) {
+				for n := range c.namespaces {
+					own := fmt.Sprint("own", n)
+					o.lasts[own] = time.Minute
+					for i := range 2 * Share {
+						o.ask(fmt.Sprintf("hostile%02d/%d-%d", n, round, i), append([]string{own}, c.stores...)...)
+					}
+				}
+			}
+			ask(0)
+			if c.known {
+				time.Sleep(10 * time.Minute)
+				o.ask("quick/0", "corp") // the store itself is known to be quick
+				ask(1)
+			}
+			time.Sleep(5 * Quick)
+			for i := range 5 {
+				asked := time.Since(o.start)
+				o.ask(fmt.Sprintf("good/%d", i), "corp")
+				time.Sleep(Quick + time.Second)
+				o.mu.Lock()
+				if ended, ok := o.ended[fmt.Sprintf("good/%d", i)]; !ok || ended-asked > Quick {
+					t.Errorf("%s: good/%d waited longer than %s (%t)", c.what, i, Quick, ok)
+				}
+				if slow := o.perStore(o.held)["corp"].slow; slow < min(c.namespaces, StoreShare) {
+					t.Errorf("%s: only %d slow namespaces have turns, so this proves nothing", c.what, slow)
+				}
+				o.mu.Unlock()
+			}
+			time.Sleep(3 * time.Hour)
+		})
+	}
+}
+
+// A store that answers nobody has at most StoreMax turns, and other slow stores have the others.
+func TestASlowStoreLeavesRoomAside(t *testing.T) {
+	withOffice(t, func(o *office) {
+		o.lasts["corp"], o.lasts["other"] = time.Minute, time.Minute
+		for n := range 100 {
+			o.ask(fmt.Sprintf("n%d/a", n), "corp")
+		}
+		time.Sleep(30 * time.Second)
+		o.mu.Lock()
+		if all := o.perStore(o.held)["corp"].all; all != StoreMax {
+			t.Errorf("%d have a turn, want %d", all, StoreMax)
+		}
+		o.mu.Unlock()
+		o.begun = nil
+		for n := range StoreShare {
+			o.ask(fmt.Sprintf("m%d/a", n), "other")
+		}
+		o.begins("of another slow store", "m0/a", "m1/a", "m2/a", "m3/a")
+		time.Sleep(3 * time.Hour)
+	})
+}

@@ -5,6 +5,7 @@ package turns
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -20,10 +21,15 @@ import (
 
 // The bounds. Turns aside wait for the network, so they may be many: it takes 16 namespaces to fill them.
 const (
-	Places     = 8
-	Aside      = 64
-	Share      = 2
+	Places = 8
+	Aside  = 64
+	Share  = 2
+	// StoreShare is how many turns of a store namespaces have together that are not slow, and how many namespaces that
+	// are slow may begin another one.
 	StoreShare = 4
+	// StoreMax leaves half of the turns aside to other stores. It takes 12 namespaces to fill it: StoreShare with twice
+	// their share, and others that became slow with Share turns each.
+	StoreMax = Aside / 2
 	// Workers is how many a controller needs: some are left for requests without a turn.
 	Workers = Places + Aside + 8
 	// Quick is how long a turn may have a place.
@@ -39,10 +45,14 @@ type Turns struct {
 	held []*turn
 	// waiting are requests in the order in which they first asked.
 	waiting []*waiter
-	// slow is when a store was last slow.
-	slow  map[string]time.Time
-	again chan event.GenericEvent
+	// slow is when a store was last slow, and slowFor when it was so for a namespace.
+	slow    map[string]time.Time
+	slowFor map[pair]time.Time
+	again   chan event.GenericEvent
 }
+
+// pair is a store, as a namespace sees it.
+type pair struct{ namespace, store string }
 
 // turn is what a request holds.
 type turn struct {
@@ -62,7 +72,7 @@ type waiter struct {
 
 // New returns the turns of a controller.
 func New() *Turns {
-	return &Turns{slow: map[string]time.Time{}, again: make(chan event.GenericEvent)}
+	return &Turns{slow: map[string]time.Time{}, slowFor: map[pair]time.Time{}, again: make(chan event.GenericEvent)}
 }
 
 // Source queues requests again.
@@ -135,7 +145,7 @@ func (t *Turns) taken(by ctrl.Request) []*turn {
 
 // fits reports whether a turn may begin beside others, and says where.
 func (t *Turns) fits(mine *turn, others []*turn) bool {
-	mine.aside = t.areSlow(mine.stores)
+	mine.aside = t.areSlow(mine)
 	lane, share, all := 0, 0, 0
 	for _, o := range others {
 		if o.aside == mine.aside {
@@ -154,35 +164,58 @@ func (t *Turns) fits(mine *turn, others []*turn) bool {
 	case mine.namespace != "" && (share >= Share || all >= 2*Share): // administrators make the objects without a namespace
 		return false
 	}
-	asked := perStore(others)
-	return !slices.ContainsFunc(mine.stores, func(s string) bool { return asked[s] >= StoreShare })
+	asked := t.perStore(others)
+	return !slices.ContainsFunc(mine.stores, func(s string) bool {
+		if n := asked[s]; n != nil {
+			return n.all >= StoreMax || !t.isSlow(mine, s) && n.quick >= StoreShare || t.isSlow(mine, s) && n.slow >= StoreShare
+		}
+		return false
+	})
 }
 
-// perStore counts the turns of each store. Those that one namespace has aside count as one: a turn may be aside because
-// of another of its stores, which the namespace made itself, and two such namespaces must not use up what a store that
-// they share has for all.
-func perStore(turns []*turn) map[string]int {
-	type seen struct{ namespace, store string }
-	aside := map[seen]bool{}
-	stores := map[string]int{}
+// tally counts the turns of a store.
+type tally struct {
+	// all are its turns. quick are those of namespaces for which it is not slow.
+	all, quick int
+	// slow is the number of namespaces with other turns.
+	slow int
+	// counted are these namespaces.
+	counted map[string]bool
+}
+
+// perStore counts the turns of each store.
+func (t *Turns) perStore(turns []*turn) map[string]*tally {
+	stores := map[string]*tally{}
 	for _, o := range turns {
 		for _, s := range o.stores {
-			one := seen{o.namespace, s}
-			if o.aside && o.namespace != "" {
-				if aside[one] {
-					continue
-				}
-				aside[one] = true
+			n := stores[s]
+			if n == nil {
+				n = &tally{counted: map[string]bool{}}
+				stores[s] = n
 			}
-			stores[s]++
+			n.all++
+			switch {
+			case !t.isSlow(o, s):
+				n.quick++
+			case o.namespace == "" || !n.counted[o.namespace]:
+				n.counted[o.namespace] = true
+				n.slow++
+			}
 		}
 	}
 	return stores
 }
 
-// areSlow reports whether one of the stores is slow.
-func (t *Turns) areSlow(stores []string) bool {
-	return slices.ContainsFunc(stores, func(s string) bool { _, slow := t.slow[s]; return slow })
+// isSlow reports whether a turn of a store is slow, or would be. A namespace may make it so by itself: with another
+// store in the same request, or by what it asks for. So this is nothing that others must wait for.
+func (t *Turns) isSlow(o *turn, store string) bool {
+	_, slow := t.slowFor[pair{o.namespace, store}]
+	return slow || o.late
+}
+
+// areSlow reports whether one of the stores of a turn is slow.
+func (t *Turns) areSlow(o *turn) bool {
+	return slices.ContainsFunc(o.stores, func(s string) bool { _, slow := t.slow[s]; return slow || t.isSlow(o, s) })
 }
 
 // end ends a turn.
@@ -190,11 +223,12 @@ func (t *Turns) end(ctx context.Context, mine *turn) {
 	t.change(ctx, func() {
 		t.held = slices.DeleteFunc(t.held, func(o *turn) bool { return o == mine })
 		if time.Since(mine.begin) >= Quick {
-			t.setSlow(mine.stores)
+			t.setSlow(mine)
 			return
 		}
 		for _, s := range mine.stores {
 			delete(t.slow, s)
+			delete(t.slowFor, pair{mine.namespace, s})
 		}
 	})
 }
@@ -204,21 +238,20 @@ func (t *Turns) takesLong(ctx context.Context, mine *turn) {
 	t.change(ctx, func() {
 		if slices.Contains(t.held, mine) {
 			mine.late = true
-			t.setSlow(mine.stores)
+			t.setSlow(mine)
 		}
 	})
 }
 
-// setSlow remembers slow stores, and forgets those that are gone.
-func (t *Turns) setSlow(stores []string) {
+// setSlow remembers the stores of a slow turn, and forgets those that nobody asked since long.
+func (t *Turns) setSlow(o *turn) {
 	now := time.Now()
-	for s, at := range t.slow {
-		if now.Sub(at) > forgetAfter {
-			delete(t.slow, s)
-		}
-	}
-	for _, s := range stores {
+	old := func(at time.Time) bool { return now.Sub(at) > forgetAfter }
+	maps.DeleteFunc(t.slow, func(_ string, at time.Time) bool { return old(at) })
+	maps.DeleteFunc(t.slowFor, func(_ pair, at time.Time) bool { return old(at) })
+	for _, s := range o.stores {
 		t.slow[s] = now
+		t.slowFor[pair{o.namespace, s}] = now
 	}
 }
 
@@ -277,7 +310,7 @@ func (t *Turns) call() (called []ctrl.Request) {
 	for fewest := range 2 * Share {
 		for _, w := range t.waiting {
 			full := places >= Places // thousands may wait: for most of them this is all that is asked
-			if t.areSlow(w.stores) {
+			if t.areSlow(&w.turn) {
 				full = aside >= Aside
 			}
 			if w.called || full || has[w.namespace] != fewest || !t.fits(&w.turn, with) {

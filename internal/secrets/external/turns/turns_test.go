@@ -98,9 +98,9 @@ func (o *office) within() {
 			o.Errorf("namespace %s has %d turns", h.namespace, namespaces[h.namespace])
 		}
 	}
-	for s, n := range perStore(o.held) {
-		if n > StoreShare {
-			o.Errorf("store %s has %d turns", s, n)
+	for s, n := range o.perStore(o.held) {
+		if n.quick > StoreShare || n.all > StoreMax {
+			o.Errorf("store %s has %d turns, %d of them quick", s, n.all, n.quick)
 		}
 	}
 	if aside := len(o.held) - places; places > Places || aside > Aside {
@@ -207,9 +207,9 @@ func TestSlowStoresGoAside(t *testing.T) {
 			t.Errorf("slow are %v", o.slow)
 		}
 		time.Sleep(2 * forgetAfter)
-		o.setSlow([]string{"new"})
-		if len(o.slow) != 1 {
-			t.Errorf("slow are still %v", o.slow)
+		o.setSlow(&turn{namespace: "n", stores: []string{"new"}})
+		if len(o.slow) != 1 || len(o.slowFor) != 1 {
+			t.Errorf("slow are still %v, %v", o.slow, o.slowFor)
 		}
 	})
 }

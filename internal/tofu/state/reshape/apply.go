@@ -268,18 +268,19 @@ func hopeless(err error) bool {
 }
 
 // Repair goes on with the refactorings that an earlier server left open, once. It returns how many are
-// still open. It logs damaged records, which no repair mends, and which must not delay the repair of others.
+// still open. It logs damaged records, which no repair mends, and which must not delay the repair of others. A record
+// that cannot be read may be open, so it is an error, after the repair of the others.
 func (d *Desk) Repair(ctx context.Context) (open int, err error) {
-	records, lost, err := d.store().list(ctx, "")
-	d.tellLost(lost)
+	all, err := d.store().list(ctx, "")
+	d.tellSkipped(all)
 	if err == nil {
 		err = d.step("listed")
 	}
 	if err != nil {
 		return 0, err
 	}
-	var errs []error
-	for _, listed := range records {
+	errs := all.unread
+	for _, listed := range all.records {
 		if !listed.Phase.Open() {
 			continue
 		}

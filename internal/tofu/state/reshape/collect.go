@@ -26,20 +26,22 @@ const (
 // makeRoom refuses a proposal more if a namespace has too many that nobody has applied. It first deletes
 // those that nobody used for long, the oldest first, until there is room.
 func (d *Desk) makeRoom(ctx context.Context, namespace string) error {
-	records, err := d.List(ctx, namespace)
+	records, _, err := d.List(ctx, namespace)
 	if err != nil {
 		return err
 	}
 	records = slices.DeleteFunc(records, func(r *Record) bool { return r.Phase != Proposed })
 	left := len(records)
 	var free time.Time // when the next one may be deleted
+	var failed error
 	for _, listed := range slices.Backward(records) {
 		if left < maxProposals {
 			return nil
 		}
 		gone, used, err := d.dropUnused(ctx, listed)
-		if err != nil {
-			return err
+		if err != nil { // others may still make room
+			failed = errors.Join(failed, err)
+			continue
 		}
 		if gone {
 			left--
@@ -49,6 +51,9 @@ func (d *Desk) makeRoom(ctx context.Context, namespace string) error {
 	}
 	if left < maxProposals {
 		return nil
+	}
+	if free.IsZero() { // none could be read
+		return failed
 	}
 	return refused("the namespace %s has %d refactorings that were proposed and not applied, and may have %d. Apply one, or wait: the oldest makes room at %s. List them:\n    yuba refactor list -n %s",
 		namespace, left, maxProposals, free.UTC().Format("15:04:05 MST"), namespace)
@@ -94,14 +99,15 @@ func (d *Desk) lastUse(ctx context.Context, r *Record) (used time.Time, err erro
 // Collect deletes what is too old: proposals, the states of former refactorings, their records, and the blobs
 // that have none.
 func (d *Desk) Collect(ctx context.Context) error {
-	records, errs, err := d.store().list(ctx, "")
+	all, err := d.store().list(ctx, "")
 	if err == nil {
 		err = d.step("listed")
 	}
 	if err != nil {
 		return err
 	}
-	for _, listed := range records {
+	errs := slices.Concat(all.lost, all.unread)
+	for _, listed := range all.records {
 		if listed.Phase.Open() || d.now().Sub(listed.Changed) <= proposalLife {
 			continue
 		}

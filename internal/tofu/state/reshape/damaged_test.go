@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -64,7 +65,7 @@ func TestADamagedRecordDoesNotHoldUpTheOthers(t *testing.T) {
 	if _, err := w.desk.Repair(t.Context()); err != nil || strings.Count(log.String(), "yuba force-unlock STACK "+damaged) != 1 {
 		t.Errorf("the second repair: %v, the log is\n%s", err, log)
 	}
-	if list, err := w.desk.List(t.Context(), w.namespace); err != nil || len(list) != 2 {
+	if list, _, err := w.desk.List(t.Context(), w.namespace); err != nil || len(list) != 2 {
 		t.Errorf("%d records, %v", len(list), err)
 	}
 	if _, err := w.desk.Propose(t.Context(), w.namespace, "ann", w.stacks("a"), []moves.Step{{Verb: moves.Move, State: "a", From: "x.two", To: "x.zwei"}}); err != nil {
@@ -76,6 +77,53 @@ func TestADamagedRecordDoesNotHoldUpTheOthers(t *testing.T) {
 	}
 	if _, err := w.desk.Get(t.Context(), w.namespace, idle.ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("the old proposal: %v", err)
+	}
+}
+
+// TestARecordThatCannotBeReadDoesNotHoldUpTheOthers: opening one record fails, not because it does not exist, and a server
+// ended while it applied another.
+func TestARecordThatCannotBeReadDoesNotHoldUpTheOthers(t *testing.T) {
+	w := newWorld(t)
+	bad, r := w.propose(), w.propose()
+	w.desk.broken = func(step string) error {
+		if step == "wrote a" {
+			return errKilled
+		}
+		return nil
+	}
+	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"}); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	name := filepath.Join(w.dir, "blobs", w.desk.store().place(w.namespace, bad.ID, recordName))
+	aside := filepath.Join(t.TempDir(), recordName)
+	if err := errors.Join(os.Rename(name, aside), os.Symlink(recordName, name)); err != nil { // a loop
+		t.Fatal(err)
+	}
+	w.start()
+	log := w.logged()
+	open, err := w.desk.Repair(t.Context())
+	if open != 0 || !errors.Is(err, syscall.ELOOP) || !strings.Contains(err.Error(), bad.ID) || strings.Contains(err.Error(), "force-unlock") || w.all() != moved {
+		t.Errorf("%d are open, %v: %s", open, err, w.all())
+	}
+	list, skipped, err := w.desk.List(t.Context(), w.namespace)
+	if err != nil || len(list) != 1 || len(skipped) != 1 || !strings.Contains(skipped[0], bad.ID) || strings.Count(log.String(), "skipping a refactoring") != 1 {
+		t.Errorf("%d records, %q, %v, the log is\n%s", len(list), skipped, err, log)
+	}
+	if _, err := w.desk.Propose(t.Context(), w.namespace, "ann", w.stacks("a"), []moves.Step{{Verb: moves.Move, State: "a", From: "x.two", To: "x.zwei"}}); err != nil {
+		t.Errorf("another proposal: %v", err)
+	}
+	w.desk.Now = func() time.Time { return time.Now().Add(proposalLife + time.Hour) }
+	if err := w.desk.Collect(t.Context()); !errors.Is(err, syscall.ELOOP) {
+		t.Errorf("the collection: %v", err)
+	}
+	if err := errors.Join(os.Remove(name), os.Rename(aside, name)); err != nil { // mended
+		t.Fatal(err)
+	}
+	if open, err := w.desk.Repair(t.Context()); open != 0 || err != nil {
+		t.Errorf("afterwards %d are open, %v", open, err)
+	}
+	if _, skipped, err := w.desk.List(t.Context(), w.namespace); err != nil || len(skipped) > 0 {
+		t.Errorf("afterwards: %q, %v", skipped, err)
 	}
 }
 
@@ -105,12 +153,12 @@ func TestTheWrongKeyLosesNoRecord(t *testing.T) {
 	one, other := w.propose(), w.propose()
 	log := w.logged()
 	w.seal(one.ID)
-	if list, err := w.desk.List(t.Context(), w.namespace); err != nil || len(list) != 1 || !strings.Contains(log.String(), one.ID) {
+	if list, _, err := w.desk.List(t.Context(), w.namespace); err != nil || len(list) != 1 || !strings.Contains(log.String(), one.ID) {
 		t.Errorf("one of two: %d records, %v, the log is\n%s", len(list), err, log)
 	}
 	log.Reset()
 	w.seal(other.ID)
-	list, err := w.desk.List(t.Context(), w.namespace)
+	list, _, err := w.desk.List(t.Context(), w.namespace)
 	var sealed *blob.SealError
 	if !errors.As(err, &sealed) || len(list) > 0 || !strings.Contains(err.Error(), "Restore the key of the blob store") {
 		t.Errorf("none: %d records, %v", len(list), err)
@@ -122,7 +170,7 @@ func TestTheWrongKeyLosesNoRecord(t *testing.T) {
 	if err := w.blobs.PutBytes(t.Context(), w.desk.store().place("elsewhere", elsewhere, recordName), []byte(`{"id":"`+elsewhere+`","namespace":"elsewhere","phase":"applied"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := w.desk.List(t.Context(), w.namespace); err != nil || len(list) > 0 || !strings.Contains(log.String(), other.ID) {
+	if list, _, err := w.desk.List(t.Context(), w.namespace); err != nil || len(list) > 0 || !strings.Contains(log.String(), other.ID) {
 		t.Errorf("the only one of a namespace: %d records, %v, the log is\n%s", len(list), err, log)
 	}
 }

@@ -109,7 +109,7 @@ func TestTooManyProposals(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := append(slices.Delete(slices.Clone(proposals), 1, 2), w.propose().ID)
-	list, err := w.desk.List(t.Context(), w.namespace)
+	list, _, err := w.desk.List(t.Context(), w.namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestListsAreShort(t *testing.T) {
 	if _, err := w.desk.Apply(t.Context(), w.namespace, r.ID, Approval{By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := w.desk.List(t.Context(), w.namespace)
+	list, _, err := w.desk.List(t.Context(), w.namespace)
 	if err != nil || len(list) != 1 || list[0].Moved != nil || list[0].Steps != nil || list[0].MovedInstances != len(r.Moved) || list[0].MovedInstances == 0 {
 		t.Errorf("%+v, %v", list, err)
 	}

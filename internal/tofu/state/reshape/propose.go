@@ -57,7 +57,7 @@ type Desk struct {
 	lost <-chan struct{}
 	// left is set if this server left a refactoring open.
 	left atomic.Bool
-	// told are the damaged records that were logged.
+	// told are the skipped records that were logged.
 	told sync.Map
 }
 
@@ -267,17 +267,21 @@ func (d *Desk) Get(ctx context.Context, namespace, id string) (*Record, error) {
 	return d.store().loadWhole(ctx, namespace, id)
 }
 
-// List returns the refactorings of a namespace, newest first, without their steps and moved instances. It logs
-// damaged records.
-func (d *Desk) List(ctx context.Context, namespace string) ([]*Record, error) {
-	records, lost, err := d.store().list(ctx, namespace)
-	d.tellLost(lost)
-	return records, err
+// List returns the refactorings of a namespace, newest first, without their steps and moved instances. It skips
+// records that are damaged or cannot be read, logs them, and says why.
+func (d *Desk) List(ctx context.Context, namespace string) (records []*Record, skipped []string, err error) {
+	all, err := d.store().list(ctx, namespace)
+	d.tellSkipped(all)
+	for _, why := range slices.Concat(all.lost, all.unread) {
+		skipped = append(skipped, why.Error())
+	}
+	return all.records, skipped, err
 }
 
-// tellLost logs damaged records, each once: they stay as they are until somebody restores them.
-func (d *Desk) tellLost(lost []error) {
-	for _, damage := range lost {
+// tellSkipped logs records that are damaged or cannot be read, each once: most stay as they are until somebody restores
+// them.
+func (d *Desk) tellSkipped(all found) {
+	for _, damage := range slices.Concat(all.lost, all.unread) {
 		if _, told := d.told.LoadOrStore(damage.Error(), true); !told {
 			d.Log.Warn("skipping a refactoring", "error", damage)
 		}

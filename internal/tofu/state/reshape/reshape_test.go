@@ -185,7 +185,7 @@ func TestARefactoringAndItsUndo(t *testing.T) {
 	if _, err := w.desk.ProposeUndo(t.Context(), w.namespace, r.ID, "ann", w.stacks("a", "b", "c")); err == nil || !strings.Contains(err.Error(), undo.ID+" has undone it already") {
 		t.Errorf("a second undo: %v", err)
 	}
-	list, err := w.desk.List(t.Context(), w.namespace)
+	list, _, err := w.desk.List(t.Context(), w.namespace)
 	if err != nil || len(list) != 2 {
 		t.Errorf("%d records, %v", len(list), err)
 	}

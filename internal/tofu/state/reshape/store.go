@@ -118,23 +118,35 @@ func (s store) load(ctx context.Context, namespace, id string) (*Record, error) 
 	return &r, nil
 }
 
-// list returns the records of a namespace, or of all for an empty one, newest first, without their moves. A damaged
-// record must not hold up the others, so it is not an error: lost has one for each. If the key decrypts no record at
-// all, it is the wrong key, and no record is lost: that is an error.
-func (s store) list(ctx context.Context, namespace string) (records []*Record, lost []error, err error) {
+// found are the records of a list. One that is damaged or cannot be read must not hold up the others.
+type found struct {
+	// records are the readable ones, newest first, without their moves.
+	records []*Record
+	// lost has an error for each damaged record, and unread one for each that may be readable later.
+	lost, unread []error
+}
+
+// failedFor limits the time for records that cannot be read: a store that answers no request any more is an error.
+const failedFor = 10 * time.Second
+
+// list returns the records of a namespace, or of all for an empty one. If the key decrypts no record at all, it is the
+// wrong key, and no record is lost: that is an error.
+func (s store) list(ctx context.Context, namespace string) (is found, err error) {
 	where := prefix
 	if namespace != "" {
 		where += namespace + "/"
 	}
 	var sealed error
+	var failed time.Duration
 	for info, err := range s.blobs.List(ctx, where) {
 		if err != nil {
-			return nil, nil, fmt.Errorf("list refactorings: %w", err)
+			return found{}, fmt.Errorf("list refactorings: %w", err)
 		}
 		parts := strings.Split(strings.TrimPrefix(info.Key, prefix), "/")
 		if len(parts) != 3 || parts[2] != recordName {
 			continue
 		}
+		begin := time.Now()
 		r, err := s.load(ctx, parts[0], parts[1])
 		var broken *blob.SealError
 		isSealed := errors.As(err, &broken)
@@ -143,27 +155,30 @@ func (s store) list(ctx context.Context, namespace string) (records []*Record, l
 		}
 		switch {
 		case err == nil:
-			records = append(records, r)
+			is.records = append(is.records, r)
 		case errors.Is(err, ErrNotFound):
 		case isSealed, errors.Is(err, errDamaged):
-			lost = append(lost, fmt.Errorf("%w. If it was being applied, its states are still locked. Restore %s in the blob store from a backup, "+
+			is.lost = append(is.lost, fmt.Errorf("%w. If it was being applied, its states are still locked. Restore %s in the blob store from a backup, "+
 				"or compare those states, and then release their locks:\n    yuba force-unlock STACK %s -n %s", err, info.Key, parts[1], parts[0]))
 		default:
-			return nil, nil, err
+			if failed += time.Since(begin); ctx.Err() != nil || failed > failedFor {
+				return found{}, err
+			}
+			is.unread = append(is.unread, fmt.Errorf("%w. Its record is %s in the blob store", err, info.Key))
 		}
 	}
-	if sealed != nil && len(records) == 0 {
+	if sealed != nil && len(is.records) == 0 {
 		if namespace != "" { // the records of others tell whether it is the key
-			_, _, err = s.list(ctx, "")
+			_, err = s.list(ctx, "")
 		} else {
 			err = fmt.Errorf("list refactorings: no record can be decrypted. Restore the key of the blob store, and release no locks before: %w", sealed)
 		}
 		if err != nil {
-			return nil, nil, err
+			return found{}, err
 		}
 	}
-	slices.SortFunc(records, func(a, b *Record) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID)) })
-	return records, lost, nil
+	slices.SortFunc(is.records, func(a, b *Record) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID)) })
+	return is, nil
 }
 
 func (s store) putState(ctx context.Context, r *Record, when, stack string, data []byte) error {
