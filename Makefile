@@ -123,6 +123,9 @@ site: ## Write the documentation as a site of static files, with search, into di
 
 ##@ Check
 
+# $(call packages,KIND,MORE) sets packages to $(PACKAGES), or without them to MORE and those that tools/test-packages lists.
+packages = $(if $(filter ./...,$(PACKAGES)),packages=$$(GO='$(GO)' tools/test-packages $(1)) && packages="$(2) $$packages",packages='$(PACKAGES)')
+
 # The provider of these tests is a separate module, as providers are. test/e2e waits more than it computes and takes longest,
 # so it begins first, beside the others: one more than there are cores.
 .PHONY: test
@@ -133,7 +136,7 @@ test: build tofu sqlite3 bin/versitygw bin/provider-aws ## Run all tests (PACKAG
 	$(if $(filter ./...,$(PACKAGES)),cd tools/release && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd tools/image && $(TEST) ./...)
 	$(if $(filter ./...,$(PACKAGES)),cd test/chart && $(TEST) -count=1 ./...)
-	$(TEST) -timeout 60m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),-p $$(($$(nproc) + 1)) ./test/e2e $$(GO='$(GO)' tools/test-packages test | grep -v '/test/e2e$$'),$(PACKAGES))
+	$(call packages,test,-p $$(($$(nproc) + 1)) ./test/e2e) && $(TEST) -timeout 60m $(TESTFLAGS) $$packages
 
 # The race detector needs a C compiler. Packages that link Kubernetes or the clouds' SDKs take hours with it, so CI only runs
 # the others. It makes code about ten times slower, so tests of time limits and sizes only run in "make test", and so does the one that makes passes
@@ -142,17 +145,17 @@ RACEFLAGS = -race -short -skip '^(TestNothingMakesMaskingSlow|TestHostileExpress
 
 .PHONY: race-light
 race-light: build tofu ## Run the tests that link neither Kubernetes nor the clouds' SDKs with the race detector
-	CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 30m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$(GO='$(GO)' tools/test-packages light),$(PACKAGES))
+	$(call packages,light) && CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 30m $(TESTFLAGS) $$packages
 
 .PHONY: race
 race: race-light ## Run all tests of packages with the race detector (hours)
-	CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 120m $(TESTFLAGS) $$(GO='$(GO)' tools/test-packages heavy)
+	packages=$$(GO='$(GO)' tools/test-packages heavy) && CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 120m $(TESTFLAGS) $$packages
 
 # The tests start and stop the servers, on free ports.
 .PHONY: test-services
 test-services: build tofu bin/vault ## Run the tests that need MariaDB, PostgreSQL, PowerDNS and Vault (as root on Debian it installs them)
 	@tools/ensure-databases
-	$(TEST) -timeout 20m $(TESTFLAGS) $(if $(filter ./...,$(PACKAGES)),$$(GO='$(GO)' tools/test-packages services),$(PACKAGES))
+	$(call packages,services) && $(TEST) -timeout 20m $(TESTFLAGS) $$packages
 
 .PHONY: backends
 backends: bin/versitygw bin/fake-gcs-server ## Install the servers of the tests of state backends (npm installs two of them)
