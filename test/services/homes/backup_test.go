@@ -34,7 +34,7 @@ func TestAHomeAndItsBackupNeverShareAName(t *testing.T) {
 	w.names(w.a, "team")
 	w.belongs(w.a, "team", "acme")
 	w.yuba("backup", file, "--kubeconfig", w.a.kubeconfig())
-	w.yuba("restore", file, "--data-dir", dir)
+	w.yuba("restore", file, "--data-dir", dir, "--yes")
 	w.b = newHome(t, dir)
 	a, b := &yubav1.SubdomainClaim{ObjectMeta: meta("team", "acme")}, &yubav1.SubdomainClaim{ObjectMeta: meta("team", "acme")}
 	// While they want the same, both have the name.
@@ -50,14 +50,8 @@ func TestAHomeAndItsBackupNeverShareAName(t *testing.T) {
 	w.await(w.b, b, yubav1.ReasonRecordOwned)
 	w.await(w.a, a, yubav1.ReasonClaimCommitted)
 	w.repairs(name, "A", "203.0.113.7", "192.0.2.5")
-	w.await(w.b, b, yubav1.ReasonRecordOwned)
-	// As the condition says.
-	says := conditions.Of(b, infrav1.ConditionReady).Message
-	_, command, found := strings.Cut(says, "\n    yuba ")
-	if !found {
-		t.Fatal(says)
-	}
-	w.yuba(append(strings.Fields(command), "--kubeconfig", w.b.kubeconfig())...)
+	// As the condition says, of the write that repaired the record.
+	w.yuba(append(w.takesOver(b, name), "--kubeconfig", w.b.kubeconfig())...)
 	w.await(w.b, b, yubav1.ReasonClaimCommitted)
 	w.await(w.a, a, yubav1.ReasonRecordOwned)
 	if is := w.has(name, "A"); is != "192.0.2.1" {
@@ -77,6 +71,25 @@ func TestAHomeAndItsBackupNeverShareAName(t *testing.T) {
 		t.Errorf("after the copy was deleted, the record is %q", is)
 	}
 	w.belongs(w.b, "team", "acme")
+}
+
+// takesOver is the command of the condition that takes the name from the copy, once it is of the copy's last write.
+func (w *world) takesOver(b *yubav1.SubdomainClaim, name string) (command []string) {
+	w.Helper()
+	w.eventually("the condition tells the last write of the copy", func() string {
+		if err := w.b.Get(w.Context(), client.ObjectKeyFromObject(b), b); err != nil {
+			return err.Error()
+		}
+		says, registered := conditions.Of(b, infrav1.ConditionReady).Message, w.has("_yuba."+name, "TXT")
+		_, text, _ := strings.Cut(says, "\n    yuba ")
+		_, write, found := strings.Cut(text, yubav1.AnnotationTakeOverWrite+"=")
+		if !found || !strings.Contains(registered, "write="+write) {
+			return says + ", registered is " + registered
+		}
+		command = strings.Fields(text)
+		return ""
+	})
+	return command
 }
 
 // becomes changes the address of a claim, and waits until the name has it.
