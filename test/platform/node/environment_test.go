@@ -20,13 +20,16 @@ import (
 )
 
 // older turns the programs of the example into those of the versions of its providers that the Go module proxy has, of 2020: resources
-// have the same fields and no version in their names.
+// have the same fields and no version in their names, and those of service accounts do not work with this Kubernetes.
 var older = []struct {
 	from *regexp.Regexp
 	to   string
 }{
 	{regexp.MustCompile(`\b(kubernetes_[a-z_]+)_v1\b`), "$1"},
 	{regexp.MustCompile(`version = ">= [^"]+"`), `version = ">= 1.13"`},
+	// It waits for the token that Kubernetes gave each account until 1.24, and crashes.
+	{regexp.MustCompile(`(?s)resource "kubernetes_service_account" "domain" \{.*?\n\}\n`), ""},
+	{regexp.MustCompile(`kubernetes_service_account\.domain\.metadata\[0\]\.name`), `"default"`},
 }
 
 // appliesAnEnvironment applies the environment "kubernetes" of examples/environments with the real providers, by name. Its images are of a
@@ -120,12 +123,16 @@ func (w *world) exampleOfEnvironments() {
 	if err != nil || changed == 0 {
 		w.t.Fatalf("%d programs of the example are for other providers: %v", changed, err)
 	}
-	w.write(filepath.Join(dir, "environments", "kubernetes", "terraform.tfvars"), fmt.Sprintf("images     = { order = \"registry.example.com/order:1\", inventory = \"registry.example.com/inventory:1\" }\nnamespace  = \"shop\"\nkubeconfig = %q\n", w.kubeconfig))
+	w.write(filepath.Join(dir, "environments", "kubernetes", "terraform.tfvars"), fmt.Sprintf("images     = { order = \"registry.example.com/order:1\", inventory = \"registry.example.com/inventory:1\" }\nnamespace  = \"shop\"\nkubeconfig = %q\n", w.readable()))
+	w.write(w.readable(), w.inline)
 }
+
+// readable is a kubeconfig without other files, the only one that the providers may read.
+func (w *world) readable() string { return filepath.Join(w.dir, "inline.kubeconfig") }
 
 // environment runs "yuba env" in the example.
 func (w *world) environment(args ...string) (string, error) {
-	cmd := w.command("yuba", append([]string{"env"}, append(args, "--provider-mirror", *providers, "--readable", w.kubeconfig)...)...)
+	cmd := w.command("yuba", append([]string{"env"}, append(args, "--provider-mirror", *providers, "--readable", w.readable())...)...)
 	cmd.Dir = filepath.Join(w.dir, "environments")
 	cmd.Env = append(slices.Clone(w.env), "PATH="+filepath.Join(w.dir, "bin")+":"+filepath.Join(w.root, "bin")+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()

@@ -43,6 +43,14 @@ resource "kubernetes_stateful_set_v1" "server" {
     service_name = var.name
     replicas     = 1
 
+    update_strategy {
+      type = "RollingUpdate"
+
+      rolling_update {
+        partition = 0
+      }
+    }
+
     selector {
       match_labels = { "app.kubernetes.io/name" = var.name }
     }
