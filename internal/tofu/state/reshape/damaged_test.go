@@ -158,9 +158,14 @@ func TestTheWrongKeyLosesNoRecord(t *testing.T) {
 	}
 	log.Reset()
 	w.seal(other.ID)
+	// A record of another namespace, of which nothing is said here.
+	foreign := filepath.Join(w.dir, "blobs", w.desk.store().place("zz-foreign", "refactor-foreign", recordName))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(foreign), 0o700), os.WriteFile(foreign, []byte("sealed with another key"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	list, _, err := w.desk.List(t.Context(), w.namespace)
 	var sealed *blob.SealError
-	if !errors.As(err, &sealed) || len(list) > 0 || !strings.Contains(err.Error(), "Restore the key of the blob store") {
+	if !errors.As(err, &sealed) || len(list) > 0 || strings.Contains(err.Error(), "foreign") || !strings.Contains(err.Error(), "Restore the key of the blob store") {
 		t.Errorf("none: %d records, %v", len(list), err)
 	}
 	if _, err := w.desk.Repair(t.Context()); !errors.As(err, &sealed) || strings.Contains(log.String()+err.Error(), "force-unlock") {

@@ -158,6 +158,9 @@ func (s store) list(ctx context.Context, namespace string) (is found, err error)
 			is.records = append(is.records, r)
 		case errors.Is(err, ErrNotFound):
 		case isSealed, errors.Is(err, errDamaged):
+			if isSealed {
+				err = fmt.Errorf("%w. If the blob store had another key when it was written, restore that key", err)
+			}
 			is.lost = append(is.lost, fmt.Errorf("%w. If it was being applied, its states are still locked. Restore %s in the blob store from a backup, "+
 				"or compare those states, and then release their locks:\n    yuba force-unlock STACK %s -n %s", err, info.Key, parts[1], parts[0]))
 		default:
@@ -168,13 +171,11 @@ func (s store) list(ctx context.Context, namespace string) (is found, err error)
 		}
 	}
 	if sealed != nil && len(is.records) == 0 {
-		if namespace != "" { // the records of others tell whether it is the key
+		if namespace != "" { // the records of others tell whether it is the key; their names are not for this namespace
 			_, err = s.list(ctx, "")
-		} else {
-			err = fmt.Errorf("list refactorings: no record can be decrypted. Restore the key of the blob store, and release no locks before: %w", sealed)
 		}
-		if err != nil {
-			return found{}, err
+		if namespace == "" || err != nil {
+			return found{}, fmt.Errorf("list refactorings: no record can be decrypted. Restore the key of the blob store, and release no locks before: %w", sealed)
 		}
 	}
 	slices.SortFunc(is.records, func(a, b *Record) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID)) })
