@@ -416,7 +416,7 @@ func (e *engine) stackReconciler(direct client.Client) *stacks.Reconciler {
 	return &stacks.Reconciler{
 		Client: e.manager.GetClient(), Reader: direct, Stacks: fresh.New(e.manager.GetCache(), direct), Events: e.events, States: e.states,
 		Source:     &reads.Sources{Reader: direct, Store: e.blobs, MaxArchive: e.opts.limits().ArchiveBytes, HTTP: archiveClient(), Ours: e.ownArchive},
-		Rules:      reads.Rules{AllowCrossNamespace: e.opts.AllowCrossNamespace, TenantEnvPrefixes: e.opts.TenantEnvPrefixes, Pods: e.opts.Pods != nil},
+		Rules:      reads.Rules{AllowCrossNamespace: e.opts.AllowCrossNamespace, TenantEnvPrefixes: e.opts.TenantEnvPrefixes, Pods: e.opts.Pods != nil, Digest: e.blobs.Digest},
 		PinnedTool: newPins(direct, e.opts.Log).tool,
 		Limits:     e.opts.limits(), Now: time.Now, Log: e.opts.Log, Webhooks: &review.Client{Certs: e.opts.WebhookCerts},
 	}

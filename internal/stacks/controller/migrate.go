@@ -25,13 +25,18 @@ import (
 // backendProblem says that the state is elsewhere than the configuration says; empty if it is not.
 func backendProblem(p *gathered) string {
 	was, known := p.obj.StateLocation()
-	if !known || p.config == nil || was == p.config.StateLocation() {
+	if !known || p.config == nil || inputs.SamePlace(was, p.config.StateLocation()) {
 		return ""
 	}
 	return backendMoved(was, p.config.StateLocation(), p.obj)
 }
 
 func backendMoved(was, now string, obj *infrav1.Terraform) string {
+	if inputs.OnlyHiddenDiffers(was, now) {
+		return fmt.Sprintf("The state is at %s, and a setting of the backend that Yuba does not understand has changed, so the spec may name another place. "+
+			"Nothing runs until you say which. If it is the same place, for example with a new password:\n    yuba state migrate %s -n %s --accept\n"+
+			"Otherwise copy the state there:\n    yuba state migrate %[2]s -n %[3]s", was, obj.Name, obj.Namespace)
+	}
 	return fmt.Sprintf("The state is at %s, but the spec names %s. Nothing runs until the state is moved, or the spec names the former backend again. To move it:\n    yuba state migrate %s -n %s",
 		was, now, obj.Name, obj.Namespace)
 }
@@ -83,9 +88,14 @@ func partly(rec run.Record) bool {
 }
 
 // completeBackend adds the configuration of the recorded backend once the spec names it: a run of an
-// earlier spec only told the location.
+// earlier spec only told the location, and that of an earlier release without a digest of what is hidden.
 func completeBackend(obj *infrav1.Terraform, location string) {
-	if b := obj.Status.Backend; lacksConfiguration(b) && b.Location == location {
+	b := obj.Status.Backend
+	if b == nil || !inputs.SamePlace(b.Location, location) {
+		return
+	}
+	b.Location = location
+	if lacksConfiguration(b) {
 		obj.Status.Backend = obj.BackendAt(location)
 	}
 }
@@ -130,8 +140,13 @@ func (r *Reconciler) describeMigration(ctx context.Context, p *gathered, req run
 			return nil, &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: cannot prepare the backend: %s", p.stack, cmp.Or(side.facts.Source.Problem, side.facts.Inputs.Problem))}
 		}
 	}
-	if was == p.config.StateLocation() {
+	if inputs.SamePlace(was, p.config.StateLocation()) {
 		return nil, &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: it is at %s, as the spec says. Name another backend with --to, or in the spec", p.stack, was)}
+	}
+	if !req.Change.Accept && !inputs.SamePlace(was, from.config.StateLocation()) {
+		return nil, &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: it is at %s, but the ConfigMaps or Secrets with the settings of that backend have changed, and name %s now. "+
+			"So Yuba cannot read the state where it is. Restore the former settings and migrate with --to and new ones, or copy the state with other tools and accept it:\n    yuba state migrate %s -n %s --accept",
+			p.stack, was, from.config.StateLocation(), p.obj.Name, p.obj.Namespace)}
 	}
 	if why := localRefused(was, p); why != "" {
 		return nil, &run.RefusedError{Message: fmt.Sprintf("migrate the state of %s: %s", p.stack, why)}

@@ -6,6 +6,7 @@ package controller
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 
 	infrav1 "github.com/yuba-dev/yuba/api/infra/v1alpha2"
 	"github.com/yuba-dev/yuba/internal/runs/run"
+	"github.com/yuba-dev/yuba/internal/tofu/inputs"
 )
 
 func TestWhereAStateIs(t *testing.T) {
@@ -177,6 +179,32 @@ func TestARollbackWhileTheStateIsElsewhere(t *testing.T) {
 	} {
 		if err := mayRollBack(&infrav1.Terraform{Status: c.status}, run.Request{Change: c.change}); (err == nil) != c.want {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestAPlaceThatIsNotUnderstood: a stack stops when a hidden setting changes, except for what an earlier release recorded.
+func TestAPlaceThatIsNotUnderstood(t *testing.T) {
+	at := func(digest string) string { return "pg conn_str=(hidden" + digest + ") schema_name=a" }
+	for _, c := range []struct {
+		was, now, recorded string
+		stops              bool
+	}{
+		{at(" 00000001-aaaaaaaa"), at(" 00000001-aaaaaaaa"), at(" 00000001-aaaaaaaa"), false},
+		{at(" 00000001-aaaaaaaa"), at(" 00000001-bbbbbbbb"), at(" 00000001-aaaaaaaa"), true},
+		{at(""), at(" 00000001-bbbbbbbb"), at(" 00000001-bbbbbbbb"), false},
+		{at(" 00000002-aaaaaaaa"), at(" 00000001-bbbbbbbb"), at(" 00000001-bbbbbbbb"), false},
+	} {
+		obj := &infrav1.Terraform{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "x"}, Status: infrav1.TerraformStatus{Backend: &infrav1.BackendStatus{Location: c.was}}}
+		completeBackend(obj, c.now)
+		if got := obj.Status.Backend.Location; got != c.recorded {
+			t.Errorf("%s, then %s: recorded is %s", c.was, c.now, got)
+		}
+		if same := inputs.SamePlace(c.was, c.now); same == c.stops {
+			t.Errorf("%s, then %s: the same place is %v", c.was, c.now, same)
+		}
+		if says := backendMoved(c.was, c.now, obj); c.stops && (!strings.Contains(says, "yuba state migrate x -n n --accept") || !strings.Contains(says, "may name another place")) {
+			t.Errorf("%s, then %s: %s", c.was, c.now, says)
 		}
 	}
 }

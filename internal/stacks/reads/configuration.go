@@ -142,9 +142,9 @@ func Configure(obj *infrav1.Terraform, prog *Program, in *inputs.Inputs) (*Confi
 	return c, nil
 }
 
-// vagueLocation warns that a change of the backend, which holds other stacks, goes unnoticed.
-const vagueLocation = "a setting of the backend may have a password where Yuba does not expect one, so the place of the state is not understood, and Yuba " +
-	"cannot notice that it changes. Set credentials in the environment, and only the place in the setting"
+// vagueLocation warns that a new password looks like another place.
+const vagueLocation = "a setting of the backend may have a password where Yuba does not expect one, so the place of the state is not understood. When " +
+	"the setting changes, the stack stops until somebody says whether the place is another one. Set credentials in the environment, and only the place in the setting"
 
 func (c *Configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) error {
 	backend, err := inputs.Backend(obj, in)
@@ -152,7 +152,7 @@ func (c *Configuration) setBackend(obj *infrav1.Terraform, in *inputs.Inputs) er
 		return &Problem{infrav1.ReasonInitFailed, err.Error(), in.MayChange}
 	}
 	c.backend = run.Backend{Kind: run.BackendKind(backend.Kind), Override: backend.HCL}
-	c.location = backend.Location(in.Settings)
+	c.location = backend.Location(in.Settings, in.Conceal)
 	if inputs.Vague(c.location) {
 		c.Warnings = append(slices.Clip(c.Warnings), vagueLocation)
 	}

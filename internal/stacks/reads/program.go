@@ -203,6 +203,8 @@ type Rules struct {
 	TenantEnvPrefixes []string
 	// Pods says that runs execute in Pods.
 	Pods bool
+	// Digest makes digests, as [inputs.Digest] does, of texts of an object with a UID; nil for none.
+	Digest func(uid, text string) string
 }
 
 // Resolve reads a stack's inputs.
@@ -211,7 +213,11 @@ func (r Rules) Resolve(ctx context.Context, from inputs.Getter, obj *infrav1.Ter
 	if _, inline := obj.InlineProgram(); inline && madeByTemplate(obj) {
 		options = append(options, inputs.LendEnvironment(r.TenantEnvPrefixes))
 	}
-	return inputs.Resolve(ctx, from, obj.Namespace, &obj.Spec, options...)
+	in, err := inputs.Resolve(ctx, from, obj.Namespace, &obj.Spec, options...)
+	if err == nil && r.Digest != nil {
+		in.Conceal = func(text string) string { return r.Digest(string(obj.UID), text) }
+	}
+	return in, err
 }
 
 // setLent passes values of varsFrom for providers through the environment. Otherwise templates'

@@ -15,12 +15,47 @@ import (
 // addresses lists the settings whose values can contain a user and a password.
 var addresses = []string{"address", "conn_str", "endpoint", "endpoints.s3", "host", "hostname"}
 
-// unknown is a value that may contain a password and is not fully understood. It has no digest: everybody
-// who sees the stack could try passwords on that, and each new password would look like another place.
+// unknown is a value that may contain a password and is not fully understood. Its digest needs a key: everybody who
+// sees the stack could try passwords on another one.
 const unknown = "(hidden)"
 
-// Vague reports whether a location hides what it is not sure of, so that two places can have the same location.
-func Vague(location string) bool { return strings.Contains(location, unknown) }
+// Vague reports whether a location hides what it is not sure of.
+func Vague(location string) bool { return vague.MatchString(location) }
+
+// vague is a hidden value with or without its digest.
+var vague = regexp.MustCompile(`\(hidden(?: ([0-9a-f]{8})-([0-9a-f]{8}))?\)`)
+
+// Digest returns "KEY-DIGEST", both of eight hexadecimal digits, of a text that must not be shown. Digests of different
+// keys say nothing about each other.
+type Digest func(text string) string
+
+// withDigest adds the digest of a value that is hidden.
+func (d Digest) withDigest(name, value, shown string) string {
+	if d == nil || shown != unknown {
+		return shown
+	}
+	return "(hidden " + d(name+"="+value) + ")"
+}
+
+// SamePlace reports whether two locations are of one place, as far as they tell. Earlier releases and other homes have
+// no digests of hidden values, or such of other keys.
+func SamePlace(was, now string) bool {
+	if vague.ReplaceAllString(was, unknown) != vague.ReplaceAllString(now, unknown) {
+		return false
+	}
+	its := vague.FindAllStringSubmatch(now, -1)
+	for i, one := range vague.FindAllStringSubmatch(was, -1) {
+		if one[1] != "" && one[1] == its[i][1] && one[2] != its[i][2] {
+			return false
+		}
+	}
+	return true
+}
+
+// OnlyHiddenDiffers reports whether two locations are of one place except for a hidden value.
+func OnlyHiddenDiffers(was, now string) bool {
+	return !SamePlace(was, now) && vague.ReplaceAllString(was, unknown) == vague.ReplaceAllString(now, unknown)
+}
 
 // bare is a value without user, password and parameters.
 func bare(name, value string) string {

@@ -32,6 +32,8 @@ type Inputs struct {
 	Origins map[string]string
 	// Digest covers all inputs.
 	Digest string
+	// Conceal makes digests of settings that are not understood; nil for none.
+	Conceal Digest
 	// References are the objects that were read or missing, sorted.
 	References []Reference
 	// Warnings should be shown, but prevent nothing.

@@ -37,8 +37,9 @@ var places = map[string][]string{
 }
 
 // Location says where a backend keeps its state, such as "s3 bucket=states key=network.tfstate":
-// without credentials, and equal for two configurations of one place. Values of Secrets are digests.
-func (b BackendConfig) Location(settings []Setting) string {
+// without credentials, and equal for two configurations of one place. Values of Secrets are digests. So are values that
+// are not understood, with the key of the digest; a new password changes these, too. Compare with [SamePlace].
+func (b BackendConfig) Location(settings []Setting, digest Digest) string {
 	if b.Kind == BackendManaged {
 		return ManagedLocation
 	}
@@ -65,7 +66,7 @@ func (b BackendConfig) Location(settings []Setting) string {
 	text := kind
 	for _, name := range names {
 		if value := values[name]; value != "" {
-			text += " " + name + "=" + bare(name, value)
+			text += " " + name + "=" + digest.withDigest(name, value, bare(name, value))
 		}
 	}
 	return text

@@ -4,6 +4,8 @@
 package inputs
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -34,12 +36,44 @@ func TestLocation(t *testing.T) {
 		"cloud organization=acme workspaces.name=net":     {own("cloud {\norganization = \"acme\"\nworkspaces {\nname = \"net\"\n}\n}"), nil},
 		"the module's own backend key=k":                  {BackendConfig{Kind: BackendOwn}, []Setting{{Name: "key", Value: NewValue("k")}}},
 	} {
-		got := c.config.Location(c.settings)
+		got := c.config.Location(c.settings, nil)
 		if c.settings != nil && c.settings[0].Name == "bucket" { // the digest is of the value
 			got = got[:len("s3 bucket=(secret ")] + "2bd806c9" + got[len("s3 bucket=(secret 2bd806c9"):]
 		}
 		if got != want || strings.Contains(got, "hidden") {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestSamePlace(t *testing.T) {
+	at := func(connection string, digest Digest) string {
+		return BackendConfig{Kind: BackendOwn, HCL: "terraform {\nbackend \"pg\" {\nschema_name = \"a\"\n}\n}\n"}.
+			Location([]Setting{{Name: "conn_str", Value: NewValue(connection), Secret: true}}, digest)
+	}
+	key := func(id string) Digest {
+		return func(text string) string { return fmt.Sprintf("%s-%.4x", id, sha256.Sum256([]byte(text))) }
+	}
+	one, other := key("00000001"), key("00000002")
+	const vagueA, vagueB, clear = "postgres://u:hid/den@a/states", "postgres://u:hid/den@b/states", "postgres://u:hidden@a/states"
+	for sentence, test := range map[string]struct {
+		was, now     string
+		same, hidden bool
+	}{
+		"one place that is understood":                       {at(clear, one), at(clear, one), true, false},
+		"two places that are understood":                     {at(clear, one), at("postgres://u:hidden@b/states", one), false, false},
+		"one setting that is not understood":                 {at(vagueA, one), at(vagueA, one), true, false},
+		"two settings that are not understood":               {at(vagueA, one), at(vagueB, one), false, true},
+		"recorded by an earlier release":                     {at(vagueA, nil), at(vagueB, one), true, false},
+		"recorded in another home":                           {at(vagueA, other), at(vagueB, one), true, false},
+		"understood, and not":                                {at(clear, one), at(vagueA, one), false, false},
+		"not understood, and another setting is another one": {at(vagueA, one), strings.Replace(at(vagueB, one), "=a", "=b", 1), false, false},
+	} {
+		if same, hidden := SamePlace(test.was, test.now), OnlyHiddenDiffers(test.was, test.now); same != test.same || hidden != test.hidden {
+			t.Errorf("%s: %q and %q: %v %v", sentence, test.was, test.now, same, hidden)
+		}
+		if strings.Contains(test.was+test.now, "hid/den") || Vague(at(clear, one)) || !Vague(at(vagueA, one)) {
+			t.Errorf("%s: %q and %q", sentence, test.was, test.now)
 		}
 	}
 }
