@@ -145,7 +145,7 @@ RACEFLAGS = -race -short -skip '^(TestNothingMakesMaskingSlow|TestHostileExpress
 
 .PHONY: race-light
 race-light: build tofu ## Run the tests that link neither Kubernetes nor the clouds' SDKs with the race detector
-	$(call packages,light) && CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 30m $(TESTFLAGS) $$packages
+	$(call packages,light,-p $$(($$(nproc) + 1))) && CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 30m $(TESTFLAGS) $$packages
 
 .PHONY: race
 race: race-light ## Run all tests of packages with the race detector (hours)

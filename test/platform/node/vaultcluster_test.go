@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -20,7 +21,11 @@ func (w *world) keepsSecretsWithoutALeader() {
 	w.importVault("docker.io/hashicorp/vault:1.21.4")
 	v := w.vault("vaults", 3)
 	pods := []string{"vault-0", "vault-1", "vault-2"}
-	w.apply("vault", "vault", map[string]any{"platform": "acme-us", "kubeconfig": w.inline, "ca": string(v.authority),
+	// A state of its own: that of one server is refused.
+	if err := os.CopyFS(filepath.Join(w.modules, v.namespace), os.DirFS(filepath.Join(w.root, "examples", "platform", "modules", "vault"))); err != nil {
+		w.t.Fatal(err)
+	}
+	w.apply(v.namespace, "vault", map[string]any{"platform": "acme-us", "kubeconfig": w.inline, "ca": string(v.authority),
 		"server": map[string]any{"namespace": v.namespace, "replicas": len(pods), "tls_secret": "vault-tls", "image_pull_policy": "Never", "storage": "1Gi", "storage_class": "machine"}})
 	v.ready(pods...)
 	v.initialise(pods, vaultinit.VerbInit, "the initialisation")

@@ -108,6 +108,12 @@ func (o *office) within() {
 	}
 }
 
+// later waits for a time, and for all that is due then.
+func (o *office) later(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // ask sends a request for stores.
 func (o *office) ask(name string, stores ...string) {
 	namespace, name, _ := cut(name)
@@ -153,11 +159,11 @@ func TestANamespaceHasItsShare(t *testing.T) {
 		}
 		o.ask("other/1", "fast")
 		o.begins("of others", "/0", "/1", "/2", "other/1")
-		time.Sleep(30*time.Second + 1)
+		o.later(30*time.Second + 1)
 		o.begins("each turn that ends", "hostile/3", "hostile/4")
-		time.Sleep(30*time.Second + 1)
+		o.later(30*time.Second + 1)
 		o.begins("the last", "hostile/5")
-		time.Sleep(30*time.Second + 1)
+		o.later(30*time.Second + 1)
 		if len(o.waiting)+len(o.held) > 0 {
 			t.Errorf("%d wait, %d are left", len(o.waiting), len(o.held))
 		}
@@ -176,14 +182,14 @@ func TestSlowStoresGoAside(t *testing.T) {
 		o.begins("with places", "hostile00/a", "hostile01/a", "hostile02/a", "hostile03/a", "hostile04/a", "hostile05/a", "hostile06/a", "hostile07/a")
 		o.ask("good/first", "fast")
 		o.begins("without a place")
-		time.Sleep(Quick - 1)
+		o.later(Quick - 1)
 		o.begins("just before")
-		time.Sleep(2 * Quick)
+		o.later(2 * Quick)
 		if o.begun = slices.DeleteFunc(o.begun, func(s string) bool { return s != "good/first" }); len(o.begun) != 1 {
 			t.Error("the first of another namespace waits for slow stores")
 		}
 		o.begun = nil
-		time.Sleep(time.Minute)
+		o.later(time.Minute)
 		o.begun = nil
 		for n := range 20 { // they are known now
 			o.ask(fmt.Sprintf("hostile%02d/b", n), fmt.Sprint("slow", n))
@@ -191,7 +197,7 @@ func TestSlowStoresGoAside(t *testing.T) {
 		o.begun = nil
 		for n := range 2 * Places {
 			o.ask(fmt.Sprintf("good%d/next", n), "fast")
-			time.Sleep(2 * time.Millisecond)
+			o.later(2 * time.Millisecond)
 		}
 		synctest.Wait()
 		if len(o.begun) != 2*Places {
@@ -199,14 +205,14 @@ func TestSlowStoresGoAside(t *testing.T) {
 		}
 		o.begun = nil
 		o.lasts["slow0"] = time.Millisecond // it has recovered
-		time.Sleep(time.Minute)
+		o.later(time.Minute)
 		o.ask("hostile00/c", "slow0")
 		o.begins("of a store that is slow", "hostile00/c")
-		time.Sleep(time.Second)
+		o.later(time.Second)
 		if _, slow := o.slow["slow0"]; slow || len(o.slow) != 19 {
 			t.Errorf("slow are %v", o.slow)
 		}
-		time.Sleep(2 * forgetAfter)
+		o.later(2 * forgetAfter)
 		o.setSlow(&turn{namespace: "n", stores: []string{"new"}})
 		if len(o.slow) != 1 || len(o.slowFor) != 1 {
 			t.Errorf("slow are still %v, %v", o.slow, o.slowFor)
@@ -225,9 +231,9 @@ func TestAStoreHasItsShare(t *testing.T) {
 		o.ask("n9/both", "shared", "other")
 		o.ask("n9/other", "other")
 		o.begins("of another store", "n9/other")
-		time.Sleep(time.Second + 1)
+		o.later(time.Second + 1)
 		o.begins("then", "n4/a", "n5/a", "n9/both")
-		time.Sleep(time.Second + 1)
+		o.later(time.Second + 1)
 	})
 }
 
@@ -242,9 +248,9 @@ func TestARequestThatNeedsNoTurn(t *testing.T) {
 		o.mu.Lock()
 		delete(o.stores, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: "3"}})
 		o.mu.Unlock()
-		time.Sleep(time.Second + 1)
+		o.later(time.Second + 1)
 		o.begins("then", "n/4")
-		time.Sleep(time.Second + 1)
+		o.later(time.Second + 1)
 		if len(o.waiting) > 0 {
 			t.Errorf("%+v", o.waiting[0])
 		}
@@ -266,7 +272,7 @@ func TestEveryRequestHasItsTurn(t *testing.T) {
 					stores = append(stores, fmt.Sprint(dice.IntN(12)))
 				}
 				o.ask(fmt.Sprintf("n%d/%d", dice.IntN(15), n), stores...)
-				time.Sleep(time.Duration(dice.IntN(100)) * time.Millisecond)
+				o.later(time.Duration(dice.IntN(100)) * time.Millisecond)
 				o.mu.Lock()
 				for _, h := range o.held {
 					if !h.aside && time.Since(h.begin) > Quick {
@@ -275,7 +281,7 @@ func TestEveryRequestHasItsTurn(t *testing.T) {
 				}
 				o.mu.Unlock()
 			}
-			time.Sleep(3 * time.Hour)
+			o.later(3 * time.Hour)
 			synctest.Wait()
 			if len(o.ended) != all || len(o.held)+len(o.waiting) > 0 {
 				t.Errorf("seed %d: %d of %d had their turn, %d wait, %d have one", seed, len(o.ended), all, len(o.waiting), len(o.held))
