@@ -148,7 +148,7 @@ race-light: build tofu ## Run the tests that link neither Kubernetes nor the clo
 	$(call packages,light,-p $$(($$(nproc) + 1))) && CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 30m $(TESTFLAGS) $$packages
 
 .PHONY: race
-race: race-light ## Run all tests of packages with the race detector (hours)
+race: race-light ## Run all tests of packages that need no Vault with the race detector (hours)
 	packages=$$(GO='$(GO)' tools/test-packages heavy) && CGO_ENABLED=1 $(TEST) $(RACEFLAGS) -timeout 120m $(TESTFLAGS) $$packages
 
 # The tests start and stop the servers, on free ports.

@@ -24,7 +24,7 @@ var (
 	appliesFlag = flag.Int("applies", 10, "how many changes to the fleet are applied at least")
 	fellsFlag   = flag.Int("fells", 3, "how many kills of tofu or of everything at once")
 	cutsFlag    = flag.Int("cuts", 2, "how many power cuts")
-	damagesFlag = flag.Int("damages", 3, "how many times files are damaged")
+	damagesFlag = flag.Int("damages", 4, "how many times files are damaged")
 	fsFlag      = flag.String("fs", "ext4", "the file system of disks that lose power or fill up: ext4 or xfs")
 	keepFlag    = flag.Bool("keep", false, "keep the directories, also of storms that did no harm")
 	settleFlag  = flag.Duration("settle", 4*time.Minute, "how long everything may take to settle after a storm")

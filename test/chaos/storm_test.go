@@ -152,7 +152,7 @@ func TestKillsOfServerAndRunner(t *testing.T) {
 	s.applies = *appliesFlag
 	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a schedule is no secret
 	s.blows = append(schedule(rng, *killsFlag, moments, theServer, theServer, theRunner, theRunner, both),
-		schedule(rng, *killsFlag/10, moments, frozenServer, frozenRunner)...)
+		schedule(rng, max(1, *killsFlag/10), moments, frozenServer, frozenRunner)...)
 	rng.Shuffle(len(s.blows), func(i, j int) { s.blows[i], s.blows[j] = s.blows[j], s.blows[i] })
 	began := time.Now()
 	s.rage(t)

@@ -73,7 +73,7 @@ func TestSeveralServersOfVault(t *testing.T) {
 
 	dir = filepath.Join(modules(t), "vault")
 	s.outputs(dir, variables(5))
-	if says := refused(3); !strings.Contains(says, "was made with 5 servers") || !strings.Contains(says, "vault operator raft remove-peer") {
+	if says := refused(3); !strings.Contains(says, "was made with 5 servers") || !strings.Contains(says, "yuba vault members remove") {
 		t.Error(says)
 	}
 	s.outputs(dir, variables(5))

@@ -73,7 +73,8 @@ func Explain(err error) (string, int) {
 func ExplainOf(cmd *cobra.Command, err error) (string, int) {
 	text, code := Explain(err)
 	var exit *ui.CodedError
-	if errors.Is(err, context.DeadlineExceeded) && code == ui.ExitWaiting && !errors.As(err, &exit) && cmd.Flags().Lookup("timeout") != nil {
+	var connection *net.OpError // its own limit is over, not that of the flag
+	if errors.Is(err, context.DeadlineExceeded) && code == ui.ExitWaiting && !errors.As(err, &exit) && !errors.As(err, &connection) && cmd.Flags().Lookup("timeout") != nil {
 		text += "\nTo wait longer, set a longer --timeout."
 	}
 	return text, code

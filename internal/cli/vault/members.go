@@ -96,7 +96,7 @@ A server that was removed cannot come back with its storage: delete its volume f
 		if err != nil {
 			return o.failed("remove "+strings.Join(ids, ", "), err)
 		}
-		a.News("Removed %s. To begin with an empty storage if it is made again, delete its volume.", strings.Join(ids, ", "))
+		a.News("Removed %s. Delete their volumes before servers of these names are made again: with these, they cannot join.", strings.Join(ids, ", "))
 		return o.print(a, left)
 	}
 	return cmd

@@ -58,6 +58,7 @@ func (w *world) keepsSecretsWithoutALeader() {
 		})
 	}
 	w.say("the others serve without it")
+	w.kubectl("-n", v.namespace, "wait", "pod/"+leader, "--for=create", "--timeout=60s")
 	w.kubectl("-n", v.namespace, "wait", "pod/"+leader, "--for=jsonpath={.status.phase}=Running", "--timeout=60s")
 	v.initialise(pods, vaultinit.VerbNothing, "the command after a restart")
 	v.ready(pods...)

@@ -10,8 +10,8 @@ variable "namespace" {
 
 variable "kubeconfig" {
   type        = string
-  description = "The kubeconfig; null for the cluster that tofu runs in."
-  default     = "~/.kube/config"
+  description = "The kubeconfig, such as ~/.kube/config; null for that of KUBE_CONFIG_PATH, or the cluster that tofu runs in."
+  default     = null
 }
 
 variable "context" {

@@ -10,7 +10,7 @@ variable "namespace" {
 
 variable "size" {
   type        = string
-  description = "The size of its volume."
+  description = "The size of a new volume. One that exists keeps its size."
   default     = "1Gi"
 }
 

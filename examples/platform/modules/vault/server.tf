@@ -213,7 +213,7 @@ resource "kubectl_manifest" "server" {
     }
     precondition {
       condition     = !local.raft || local.replicas >= try(terraform_data.servers[0].output, 0)
-      error_message = "This Vault was made with ${try(terraform_data.servers[0].output, 0)} servers. Those that are removed would still vote: of ${local.replicas} that are left, none could fail. Keep server.replicas. To have fewer servers nevertheless, run \"yuba vault members remove\" for each that goes, and then remove terraform_data.servers from the state."
+      error_message = "This Vault was made with ${try(terraform_data.servers[0].output, 0)} servers. Those that are removed would still vote: of ${local.replicas} that are left, none could fail. Keep server.replicas. To have fewer servers nevertheless, run \"yuba vault members remove\" for those with the highest numbers, and then remove terraform_data.servers from the state."
     }
   }
 

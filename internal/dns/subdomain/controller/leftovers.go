@@ -65,7 +65,8 @@ func (l *leftovers) add(t *taking, records bool) {
 // uses says that a pass goes on with what is left, and decides about it.
 func (l *leftovers) uses(t *taking) {
 	for _, one := range l.of(types.NamespacedName{Namespace: t.c.Namespace, Name: t.c.Name}) {
-		one.used = one.used || one.t.c.UID == t.c.UID && !one.records
+		// A bid that is used is written again before it is old.
+		one.used = one.used || one.t.c.UID == t.c.UID && !one.records && t.r.Now().Sub(one.since) < decide.BidAge
 	}
 }
 
@@ -97,7 +98,7 @@ func (l *leftovers) remove(ctx context.Context, r *Reconciler, key types.Namespa
 			err := one.remove(ctx, r)
 			if one.tries++; err == nil || r.Now().Sub(one.since) > one.limit() {
 				if err != nil {
-					r.Log.Warn("DNS records of a SubdomainClaim stay on the server", "claim", key.String(), "domain", one.t.domain, "server", one.t.place.URL, "error", err)
+					r.Log.Warn("records of a SubdomainClaim stay on the DNS server; delete them there", "record", "_yuba."+one.t.domain, "records", one.records, "claim", key.String(), "domain", one.t.domain, "server", one.t.place.URL, "error", err)
 				}
 				l.forget(&one.t, one.records)
 				continue
@@ -126,7 +127,7 @@ func (one *leftover) remove(ctx context.Context, r *Reconciler) (err error) {
 	}
 	var pool yubav1.SubdomainPool
 	err = r.Direct.Get(ctx, one.t.pool, &pool)
-	if apierrors.IsNotFound(err) || err == nil && pool.Spec.PowerDNS == nil {
+	if apierrors.IsNotFound(err) || err == nil && (pool.Spec.PowerDNS == nil || !within(one.t.domain, pool.Spec.Domain)) {
 		return nil // the credentials are gone with it
 	}
 	if err != nil {

@@ -30,7 +30,7 @@ const maxWrites = 16
 // begin again if another process has changed the claim meanwhile, or if the claim knows one more write as its own.
 func (t *taking) decide(ctx context.Context, facts decide.Facts) (d decide.Decision, again bool, err error) {
 	d = decide.Decide(facts)
-	if len(d.Changes) == 0 && d.Verb != decide.Taken && d.Adopted == "" && !t.gone {
+	if len(d.Changes) == 0 && d.Verb != decide.Taken && d.Verb != decide.Release && d.Adopted == "" && !t.gone {
 		return d, false, nil
 	}
 	var live yubav1.SubdomainClaim

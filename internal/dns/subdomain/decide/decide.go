@@ -192,7 +192,7 @@ func (f *Facts) keep() Decision {
 	for _, w := range f.Wanted {
 		for _, set := range f.There {
 			if set.Name == w.Name && slices.Contains([]string{"CNAME", "ALIAS", "DNAME", "LUA"}, set.Type) || set.Name == w.Name && set.Type == "NS" {
-				return Decision{Verb: Taken, Because: fmt.Sprintf("%s has a record of type %s, which Yuba did not write. Delete it on the server", w.Name, set.Type)}
+				return Decision{Verb: Taken, Changes: f.withdrawal(), Because: fmt.Sprintf("%s has a record of type %s, which Yuba did not write. Delete it on the server", w.Name, set.Type)}
 			}
 		}
 	}

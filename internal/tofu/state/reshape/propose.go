@@ -57,7 +57,7 @@ type Desk struct {
 	lost <-chan struct{}
 	// left is set if this server left a refactoring open.
 	left atomic.Bool
-	// told are the skipped records that were logged.
+	// told are the keys of skipped records that were logged.
 	told sync.Map
 }
 
@@ -282,7 +282,11 @@ func (d *Desk) List(ctx context.Context, namespace string) (records []*Record, s
 // them.
 func (d *Desk) tellSkipped(all found) {
 	for _, damage := range slices.Concat(all.lost, all.unread) {
-		if _, told := d.told.LoadOrStore(damage.Error(), true); !told {
+		var record *skippedError
+		if !errors.As(damage, &record) {
+			continue
+		}
+		if _, told := d.told.LoadOrStore(record.key, true); !told {
 			d.Log.Warn("skipping a refactoring", "error", damage)
 		}
 	}

@@ -126,8 +126,30 @@ type found struct {
 	lost, unread []error
 }
 
-// failedFor limits the time for records that cannot be read: a store that answers no request any more is an error.
-const failedFor = 10 * time.Second
+// skippedError says why a record is skipped. Its text may differ each time, as with the number of a request.
+type skippedError struct {
+	key string
+	error
+}
+
+func (e *skippedError) Unwrap() error { return e.error }
+
+func skipped(key, format string, args ...any) error {
+	return &skippedError{key, fmt.Errorf(format, args...)}
+}
+
+// A record that is not read within patience cannot be read. If none can for failedFor, the store answers no request any more, which
+// is an error.
+const (
+	patience  = 4 * time.Second
+	failedFor = 10 * time.Second
+)
+
+func (s store) loadWithin(ctx context.Context, namespace, id string) (*Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return s.load(ctx, namespace, id)
+}
 
 // list returns the records of a namespace, or of all for an empty one. If the key decrypts no record at all, it is the
 // wrong key, and no record is lost: that is an error.
@@ -147,7 +169,7 @@ func (s store) list(ctx context.Context, namespace string) (is found, err error)
 			continue
 		}
 		begin := time.Now()
-		r, err := s.load(ctx, parts[0], parts[1])
+		r, err := s.loadWithin(ctx, parts[0], parts[1])
 		var broken *blob.SealError
 		isSealed := errors.As(err, &broken)
 		if isSealed {
@@ -161,18 +183,21 @@ func (s store) list(ctx context.Context, namespace string) (is found, err error)
 			if isSealed {
 				err = fmt.Errorf("%w. If the blob store had another key when it was written, restore that key", err)
 			}
-			is.lost = append(is.lost, fmt.Errorf("%w. If it was being applied, its states are still locked. Restore %s in the blob store from a backup, "+
+			is.lost = append(is.lost, skipped(info.Key, "%w. If it was being applied, its states are still locked. Restore %s in the blob store from a backup, "+
 				"or compare those states, and then release their locks:\n    yuba force-unlock STACK %s -n %s", err, info.Key, parts[1], parts[0]))
 		default:
-			if failed += time.Since(begin); ctx.Err() != nil || failed > failedFor {
+			if failed += time.Since(begin); ctx.Err() != nil || failed > failedFor && len(is.records)+len(is.lost) == 0 {
 				return found{}, err
 			}
-			is.unread = append(is.unread, fmt.Errorf("%w. Its record is %s in the blob store", err, info.Key))
+			is.unread = append(is.unread, skipped(info.Key, "%w. Its record is %s in the blob store", err, info.Key))
 		}
 	}
 	if sealed != nil && len(is.records) == 0 {
 		if namespace != "" { // the records of others tell whether it is the key; their names are not for this namespace
-			_, err = s.list(ctx, "")
+			var broken *blob.SealError
+			if _, err = s.list(ctx, ""); err != nil && !errors.As(err, &broken) {
+				return found{}, fmt.Errorf("list refactorings: whether the blob store has the right key is not known, because it does not answer. Try again later: %w", cmp.Or(ctx.Err(), sealed))
+			}
 		}
 		if namespace == "" || err != nil {
 			return found{}, fmt.Errorf("list refactorings: no record can be decrypted. Restore the key of the blob store, and release no locks before: %w", sealed)
