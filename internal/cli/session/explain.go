@@ -53,7 +53,7 @@ func Explain(err error) (string, int) {
 	case errors.Is(err, context.Canceled):
 		return "interrupted", ui.ExitInterrupted
 	case errors.Is(err, context.DeadlineExceeded):
-		// What was waited for: many commands have limits of their own beside --timeout.
+		// The text says what the command waited for. Many commands have other limits than --timeout.
 		return strings.ReplaceAll(text, context.DeadlineExceeded.Error(), "timed out"), ui.ExitWaiting
 	case clientcmd.IsEmptyConfig(err):
 		return NoYubaText, ui.ExitFailure

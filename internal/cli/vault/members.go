@@ -10,12 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/yuba-dev/yuba/internal/cli/session"
 	"github.com/yuba-dev/yuba/internal/cli/ui"
+	"github.com/yuba-dev/yuba/internal/kit/shell"
 	"github.com/yuba-dev/yuba/internal/platform/vaultinit"
 )
 
@@ -107,7 +109,7 @@ func (o *access) complete(cmd *cobra.Command, given []string, _ string) (ids []c
 	if vault, err := o.read(cmd); err == nil {
 		all, err := vault.Peers(cmd.Context())
 		for i := range all {
-			if err == nil && !all[i].Leader {
+			if err == nil && !all[i].Leader && !slices.Contains(given, all[i].ID) {
 				ids = append(ids, all[i].ID)
 			}
 		}
@@ -151,6 +153,16 @@ func (o *access) failed(what string, err error) error {
 	return session.Elsewhere(what, err)
 }
 
+// repeated are the flags as they were given.
+func (o *access) repeated() (flags string) {
+	for _, f := range [][2]string{{"address", o.address}, {"ca-file", o.caFile}, {"token-file", o.tokenFile}} {
+		if f[1] != "" {
+			flags += " --" + f[0] + " " + shell.Quote(f[1])
+		}
+	}
+	return flags
+}
+
 func (o *access) print(a *session.App, all []vaultinit.Peer) error {
 	if o.out.Machine() {
 		return o.out.Print(a.Out, all)
@@ -182,7 +194,7 @@ func (o *access) print(a *session.App, all []vaultinit.Peer) error {
 		a.News("%d servers may fail.", n)
 	}
 	if len(dead) > 0 {
-		a.News("If these do not come back, remove them:\n    yuba vault members remove %s --address %s", strings.Join(dead, " "), o.address)
+		a.News("If these do not come back, remove them:\n    yuba vault members remove %s%s", strings.Join(dead, " "), o.repeated())
 	}
 	return nil
 }
