@@ -14,6 +14,9 @@ import (
 // build nor install.
 var servers = []string{"vaulttest", "giteatest", "pdnstest", "dbtest"}
 
+// ownTargets are the directories of test/ with a target of their own, or named by "make test" itself.
+var ownTargets = []string{"backends", "cluster", "conformance", "e2e", "forges", "platform/local", "platform/node", "web"}
+
 func TestNoTargetRunsTestsOfServersThatItDoesNotBuild(t *testing.T) {
 	needs := map[string]string{}
 	for _, line := range lines(t, "go", "list", "-test", "-f", `{{.ImportPath}} {{join .Deps " "}}`, "./...") {
@@ -39,6 +42,12 @@ func TestNoTargetRunsTestsOfServersThatItDoesNotBuild(t *testing.T) {
 		}
 	}
 	services := lines(t, "tools/test-packages", "services")
+	run := append(lines(t, "tools/test-packages", "test"), services...)
+	for _, path := range lines(t, "go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", "./...") {
+		if own := slices.ContainsFunc(ownTargets, func(name string) bool { return strings.HasSuffix(path, "/test/"+name) }); path != "" && own == slices.Contains(run, path) {
+			t.Errorf("the tests of %s must be run either by \"make test\" and \"make test-services\" or by a target of their own", path)
+		}
+	}
 	for path, server := range needs {
 		if server == "vaulttest" && !slices.Contains(services, path) {
 			t.Errorf("the tests of %s use a Vault, but no target runs them", path)

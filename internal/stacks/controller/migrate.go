@@ -33,9 +33,13 @@ func backendProblem(p *gathered) string {
 
 func backendMoved(was, now string, obj *infrav1.Terraform) string {
 	if inputs.OnlyHiddenDiffers(was, now) {
+		move := fmt.Sprintf("copy the state there:\n    yuba state migrate %s -n %s", obj.Name, obj.Namespace)
+		if b := obj.Status.Backend; b != nil && len(b.BackendConfigsFrom) > 0 { // they may have the only copy of the former settings
+			move = "restore the former content of the ConfigMap or Secret with its settings, name another one for the new place, and " + move
+		}
 		return fmt.Sprintf("The state is at %s, and a setting of the backend that Yuba does not understand has changed, so the spec may name another place. "+
 			"Nothing runs until you say which. If it is the same place, for example with a new password:\n    yuba state migrate %s -n %s --accept\n"+
-			"Otherwise copy the state there:\n    yuba state migrate %[2]s -n %[3]s", was, obj.Name, obj.Namespace)
+			"Otherwise %s", was, obj.Name, obj.Namespace, move)
 	}
 	return fmt.Sprintf("The state is at %s, but the spec names %s. Nothing runs until the state is moved, or the spec names the former backend again. To move it:\n    yuba state migrate %s -n %s",
 		was, now, obj.Name, obj.Namespace)

@@ -75,8 +75,15 @@ type once struct {
 
 func newOnce() *once     { return &once{done: make(chan struct{})} }
 func (o *once) close()   { o.Do(func() { close(o.done) }) }
-func (o *once) await()   { o.within(10 * time.Second) }
 func (o *once) is() bool { return o.within(0) }
+
+// await fails the test if the channel stays open: the moment that the test is about has not come.
+func (o *once) await(w *world, what string) {
+	if !o.within(20 * time.Second) {
+		w.Errorf("within 20 seconds, %s", what)
+	}
+}
+
 func (o *once) within(d time.Duration) bool {
 	select {
 	case <-o.done:
@@ -114,14 +121,14 @@ func TestABidIsRemovedAfterItsClaimExpired(t *testing.T) {
 				mutex.Unlock()
 				switch at { // both have read that there is none
 				case 0:
-					second.await()
+					second.await(w, "there is no second bid")
 				case 1:
-					registers.await() // the other one has read that there is no second one
+					registers.await(w, "nobody registers the name") // the other one has read that there is no second one
 				}
 			}
 			if changes(sets, "REPLACE", "_yuba.") != "" {
 				registers.close()
-				late.await()
+				late.await(w, "no bid comes late")
 			}
 			mutex.Lock()
 			defer mutex.Unlock()
@@ -170,7 +177,7 @@ func TestRecordsOfAClaimThatIsDeletedMeanwhile(t *testing.T) {
 		s.PowerDNS.URL = newGate(w, func(sets []powerdns.RRset) bool {
 			if changes(sets, "REPLACE", "_yuba.") != "" {
 				held.close()
-				deleted.await()
+				deleted.await(w, "the claim is not deleted")
 			}
 			mutex.Lock()
 			defer mutex.Unlock()

@@ -64,8 +64,8 @@ func (t *taking) do(ctx context.Context) (decide.Decision, error) {
 		}
 		err = t.change(ctx, began, d.Changes)
 		var refused *powerdns.RefusedError
-		answered := errors.As(err, &refused)
-		if len(d.Repaired) > 0 && !answered { // without an answer, they may be written: the next pass sees nothing to repair
+		known := errors.As(err, &refused) && refused.Status < http.StatusInternalServerError
+		if len(d.Repaired) > 0 && !known { // they may be written: the next pass sees nothing to repair
 			t.repaired = d.Repaired
 		}
 		if refused != nil && refused.Status >= http.StatusInternalServerError && locked < maxLocked {

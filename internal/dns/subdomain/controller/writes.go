@@ -25,9 +25,10 @@ import (
 // a DNS server has again after a restore.
 const maxWrites = 16
 
-// decide decides with what the API itself has: the cache may not know the last writes yet, nor that another home has the claim.
-// The server was read before, so a write of this claim that it had is among them. What is written is noted first. It asks to
-// begin again if another process has changed the claim meanwhile, or if the claim knows one more write as its own.
+// decide decides with what the API itself has: the cache may lack the last writes, and may not know that another home has the
+// claim. The DNS server was read before the API, so the API knows each write of this claim that the server had. A write is noted
+// in the status before it is made. again means that the caller must begin again: another process has changed the claim, or the
+// claim now knows one more write as its own.
 func (t *taking) decide(ctx context.Context, facts decide.Facts) (d decide.Decision, again bool, err error) {
 	d = decide.Decide(facts)
 	if len(d.Changes) == 0 && d.Verb != decide.Taken && d.Verb != decide.Release && d.Adopted == "" && !t.gone {

@@ -65,9 +65,9 @@ func addresses(n int) []RRset {
 	return []RRset{set(domain, "A", fmt.Sprintf("192.0.2.%d", n)), set("*."+domain, "A", fmt.Sprintf("192.0.2.%d", n))}
 }
 
-// Copies of a claim never alternate: while nobody changes a spec, each of them writes at most once more, whatever they want,
-// whoever wrote last, and in whichever order they have their passes. Restored backups and moves make copies. Then one takes the
-// name over, and the others leave it alone, also when they are deleted.
+// Restored backups and moves make copies of a claim. Copies never write in turns: while nobody changes a spec, each writes at most
+// once more, whatever it wants, and in any order of passes. After one copy has taken the name over, the others leave it alone, and
+// their deletion removes nothing.
 func TestCopiesNeverAlternate(t *testing.T) {
 	until := now.Add(time.Hour)
 	for seed := range uint64(2000) {

@@ -159,7 +159,7 @@ func (f *Facts) belongs(r Registration) Decision {
 			f.Domain, RegistrationOf(f.Domain), r.Write)
 	case o.UID != "" && o.Server == f.Me.Server && o.Namespace == f.Me.Namespace && o.Name == f.Me.Name:
 		d.Text = r.Text
-		d.Because = fmt.Sprintf("%s belongs to %s, says the TXT record %s: a claim of the same name, with another UID, such as a copy that was moved. Nothing is written here", f.Domain, r.Text, RegistrationOf(f.Domain))
+		d.Because = fmt.Sprintf("%s belongs to %s, says the TXT record %s: a claim of the same name, with another UID, such as a copy that was moved, or one of another Yuba with the same ownerID. Nothing is written here", f.Domain, r.Text, RegistrationOf(f.Domain))
 	}
 	return d
 }

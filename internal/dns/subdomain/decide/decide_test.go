@@ -118,7 +118,7 @@ func TestDecide(t *testing.T) {
 		"a copy of the claim has reserved the name as long":             {facts{Until: until, There: []RRset{written(me, until, "x")}}, Decision{Verb: Nothing, Adopted: "x"}},
 		"a copy of the claim has reserved the name longer":              {facts{Until: until, There: []RRset{written(me, until.Add(time.Hour), "x")}}, ofCopy},
 		"a claim of the same name, with another UID": {facts{Wanted: records, There: []RRset{written(created, time.Time{}, "x")}}, Decision{Verb: Taken, Text: created.registration(time.Time{}, "x"),
-			Because: "acme.example.org belongs to heritage=yuba,owner=default,resource=subdomainclaim/team/acme,uid=UID-C,write=x, says the TXT record _yuba.acme.example.org: a claim of the same name, with another UID, such as a copy that was moved. " +
+			Because: "acme.example.org belongs to heritage=yuba,owner=default,resource=subdomainclaim/team/acme,uid=UID-C,write=x, says the TXT record _yuba.acme.example.org: a claim of the same name, with another UID, such as a copy that was moved, or one of another Yuba with the same ownerID. " +
 				"Nothing is written here"}},
 		"a hostile text is in no command": {facts{Wanted: records, There: []RRset{written(created, time.Time{}, "$(id)")}}, Decision{Verb: Taken,
 			Because: "acme.example.org belongs to heritage=yuba,owner=default,resource=subdomainclaim/team/acme,uid=UID-C,write=$(id), says the TXT record _yuba.acme.example.org. Use another name, or remove the records there"}},

@@ -162,7 +162,7 @@ func (f *Facts) bids() (all bids) {
 		switch {
 		case set.Name == all.mine:
 			all.fresh = age < BidAge/2
-		case age > BidAge: // a younger one excludes others, whoever is deleted meanwhile
+		case age > BidAge: // a younger bid excludes others, even if its claim has been deleted
 			all.stale = append(all.stale, set.Name)
 		default:
 			all.others = append(all.others, set.Name)
